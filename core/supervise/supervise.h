@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door of core/supervise: starting a run and following it. run_start forks the supervisor, a process in a session
+ * of its own; what the caller holds is its end of the socket pair. See events.md for who dies when, and how.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct event;
+struct launch;
+struct policy;
+struct run;
+
+/* run_prepare_process: once at the start of a front end: child subreaper, and what dead predecessors left is swept. */
+void run_prepare_process(void);
+
+/*
+ * run_start: Borrows the launch for the call. Nothing of the target has run when this returns; what goes wrong from here
+ * on comes as an error event and an exit event with verdict setup-error. Gives: *ret, ended by run_free.
+ */
+int run_start(const struct launch *l, struct run **ret, struct err *e);
+int run_fd(const struct run *r); /* poll it for reading */
+
+/*
+ * run_next: the next event. 1 and *ret (Gives, event_free); 0 when there is none now; -EPIPE after the exit event.
+ * The exit event comes exactly once and last. Should the supervisor die without one, what it left is cleaned up here
+ * and an exit event with verdict `lost` is made, so that a reader needs no second path.
+ */
+int run_next(struct run *r, struct event **ret);
+
+int run_stop(struct run *r, uint64_t grace_ns); /* SIGTERM, then SIGKILL after the grace; 0: at once */
+int run_pause(struct run *r, bool on);
+int run_answer(struct run *r, uint64_t id, int decision);
+int run_stdin(struct run *r, const void *bytes, size_t len); /* 0 bytes: end of file */
+
+/* run_free: stops the run if it lives, waits for its supervisor, and leaves nothing. Accepts NULL, returns NULL. */
+struct run *run_free(struct run *r);

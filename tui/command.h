@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A subcommand: one file in tui/command/, one row in main.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* What the person asked of the face as a whole; every subcommand takes these options. */
+struct look {
+	bool plain;         /* --plain: append-only lines, no curses */
+	bool ascii;         /* --ascii, or a locale without UTF-8 */
+	bool color;         /* --color, NO_COLOR and the terminal, already decided */
+	const char *script; /* --script FILE: keys and commands, for tests and demonstrations; NULL: none */
+};
+
+struct command {
+	const char *name;
+	const char *summary; /* one line in `belljar --help` */
+	const char *help;    /* all of `belljar NAME --help`; fits a screen */
+	int (*main)(const struct look *look, int argc, char **argv); /* argv[0] is the name; returns the exit status */
+};
+
+/* The statuses of everything but `run` (events.md). */
+enum { STATUS_OK = 0, STATUS_NO = 1, STATUS_CANNOT = 125 };
+
+extern const struct command command_run, command_preset, command_replay, command_screens;
