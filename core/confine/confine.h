@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door of core/confine: what a process does to itself, and to the kernel objects of one run. Everything that can
+ * fail by input (paths, filters, argv) is prepared in the parent, where an error is easy to show; the child only makes
+ * calls. confine_self() in confine.c holds THE order.
+ */
+#pragma once
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct buf;
+struct err;
+struct policy;
+struct cgroup;
+
+/* ---- mount.c: the target's view of files, as a list of operations that is built first and carried out later ---- */
+
+enum mount_kind {
+	MOUNT_TMPFS,   /* a file system of its own at dest: bytes, inodes, mode */
+	MOUNT_BIND,    /* source of the host at dest, read-only, nosuid, nodev */
+	MOUNT_DEVICE,  /* one of the host's harmless devices */
+	MOUNT_WORK,    /* a folder of the one sized tmpfs at dest: all of them share its total */
+	MOUNT_OVERLAY, /* source seen through a copy-on-write layer kept in the sized tmpfs */
+	MOUNT_PROC,
+	MOUNT_DIR, MOUNT_LINK, MOUNT_FILE, /* made on the skeleton: a folder, a link to source, a file holding data */
+	MOUNT_WRITE,   /* a file of the target's in its writable places: the code */
+	MOUNT_READ_ONLY, /* dest becomes read-only: the last word on the skeleton */
+};
+struct mount_op {
+	enum mount_kind kind;
+	char *source, *dest;
+	const void *data;       /* MOUNT_FILE, MOUNT_WRITE: Borrows */
+	size_t len;
+	mode_t mode;
+	bool optional;          /* the source may be missing: nothing is mounted then */
+	int tree_fd;            /* MOUNT_BIND as root: opened with the host's rights before the clone; else -1 */
+};
+struct mount_plan {
+	struct mount_op *ops;
+	size_t count;
+	uint64_t space, inodes; /* of the one tmpfs behind every writable place; UNLIMITED: the kernel's default */
+};
+void mount_plan_add(struct mount_plan *m, struct mount_op op); /* takes copies of source and dest */
+int mount_plan_open(struct mount_plan *m, struct err *e);      /* in the parent: every source exists, or the error names it */
+int mount_plan_apply(const struct mount_plan *m, struct err *e); /* in the child: builds the root and pivots into it */
+void mount_plan_done(struct mount_plan *m);
+
+/* ---- seccomp.c: policy -> filter. The only user of libseccomp ---- */
+
+/* What is put to the supervisor instead of being decided by the filter alone. A set of bits. */
+enum seccomp_watch {
+	WATCH_DENIED = 1 << 0,  /* calls that the policy refuses or does not know; answered EPERM and ENOSYS all the same */
+	WATCH_NETWORK = 1 << 1, /* connect, bind, listen, accept, sendto, sendmsg, sendmmsg and socket: seen and continued */
+	WATCH_EXEC = 1 << 2,    /* execve, execveat: seen and continued */
+	WATCH_FILES = 1 << 3,   /* open and its kin, rename, unlink, mkdir, link, symlink, chmod, chown, truncate, mknod */
+	WATCH_MEMORY = 1 << 4,  /* mappings that alone exceed memory_max, by register values: mmap, mremap, shmget */
+	WATCH_FORK = 1 << 5,    /* clone, fork, vfork */
+	WATCH_SOCKET = 1 << 6,  /* socket(AF_INET, AF_INET6) is answered with a socket that has no network (facts 6) */
+};
+struct seccomp_want {
+	const struct policy *policy;
+	unsigned watch;
+	uint64_t memory_max;    /* for WATCH_MEMORY, bytes */
+	bool pin_cpus;          /* sched_setaffinity is refused: it would undo `cpus` (facts 14) */
+};
+struct seccomp_program {
+	struct sock_filter *insns;
+	size_t count;
+	unsigned allowed, shown, refused; /* calls: for the start event's words */
+};
+/* seccomp_compile: in the parent; as a binary tree, kept in the cache by the hash of everything that went in. */
+int seccomp_compile(const struct seccomp_want *want, struct seccomp_program *ret, struct err *e);
+void seccomp_program_done(struct seccomp_program *p);
+/* seccomp_apply: in the child, after no_new_privs. Irreversible. *ret_listener_fd: -1 where nothing is watched.
+ * -EBUSY: a listener stands already (belljar inside belljar). With WAIT_KILLABLE_RECV where the kernel has it (5.19). */
+int seccomp_apply(const struct seccomp_program *p, bool listener, int *ret_listener_fd, struct err *e);
+const char *seccomp_call_name(int nr, uint32_t arch); /* Borrows a static string; NULL: no name known */
+int seccomp_call_number(const char *name);            /* on this machine's own architecture; -ENOENT */
+
+/* ---- cgroup.c: the control groups of one run, whichever kind this machine has ---- */
+
+enum cgroup_kind { CGROUP_NONE, CGROUP_V2, CGROUP_V2_SCOPE /* the user's systemd */, CGROUP_V1 };
+enum cgroup_controller { CG_MEMORY = 1, CG_PIDS = 2, CG_CPU = 4, CG_FREEZE = 8 };
+/*
+ * cgroup_create: a group of this run in the best place that may be written, limits set and read back.
+ * -ENOTSUP where there is none to be had, with the reason (it is no failure: the rootless ladder follows); another
+ * -errno when something broke half way (and is undone). Gives: *ret, ended by cgroup_remove.
+ */
+int cgroup_create(const char *run_id, const struct policy *p, struct cgroup **ret, struct err *e);
+enum cgroup_kind cgroup_kind(const struct cgroup *c);
+unsigned cgroup_controllers(const struct cgroup *c);     /* those that this run really has: bits of cgroup_controller */
+/* cgroup_clone_fd: for CLONE_INTO_CGROUP, or -1 (v1). cgroup_enter: by the child itself; v1 writes 0 to each `tasks`
+ * (single-threaded: no lock is taken, facts 13), v2 does nothing. */
+int cgroup_clone_fd(const struct cgroup *c);
+int cgroup_enter(const struct cgroup *c, struct err *e);
+/* The limit as the kernel says that it holds, and where: "cgroup v1 memory.limit_in_bytes". UNKNOWN where not set. */
+int cgroup_limit(const struct cgroup *c, enum cgroup_controller which, uint64_t *ret_value, const char **ret_mechanism);
+struct cgroup_reading { /* UINT64_MAX: this kernel does not say */
+	uint64_t memory, memory_peak, oom_kills, memory_failures; /* failures: times the limit was met */
+	uint64_t tasks, tasks_peak, fork_failures;
+	uint64_t cpu_ns, throttled_ns;
+};
+void cgroup_read(const struct cgroup *c, struct cgroup_reading *ret);
+int cgroup_freeze(const struct cgroup *c, bool on, struct err *e);
+/* cgroup_kill: all in it, by cgroup.kill, or by freezing, SIGKILL to each and thawing, until it is empty. Returns how
+ * many are left (0). cgroup_remove: kills, removes the folders, frees; accepts NULL, returns NULL. */
+int cgroup_kill(const struct cgroup *c);
+struct cgroup *cgroup_remove(struct cgroup *c);
+/* cgroup_sweep: groups of belljar runs for which `alive(run_id)` is false are killed and removed. Returns how many. */
+int cgroup_sweep(bool (*alive)(const char *run_id, void *arg), void *arg);
+/* cgroup_sweep_run: those of one run, whose supervisor is known to be dead. */
+void cgroup_sweep_run(const char *run_id);
+
+/* ---- landlock.c ---- */
+
+struct landlock_rules {
+	char **read, **write; /* folders; read implies execute */
+	bool tcp, scopes;     /* refuse TCP bind and connect; keep abstract sockets and signals inside */
+};
+int landlock_abi(void); /* 0: the kernel has none */
+/* landlock_apply: after no_new_privs, before seccomp. 0, or -EOPNOTSUPP where the kernel lacks it. See landlock(7). */
+int landlock_apply(const struct landlock_rules *r, struct err *e);
+
+/* ---- privs.c (the only user of libcap) and ns.c ---- */
+
+struct rlimit_want { int resource; rlim_t soft, hard; };
+
+/* ---- confine.c: one process confining itself ---- */
+
+struct confinement {
+	/* who: inside ids; the maps are written by the parent (confine_map_ids) while the child waits */
+	unsigned clone_flags;             /* namespaces that clone3 made; 0 at subprocess */
+	uid_t host_uid, inside_uid;       /* uid and gid alike */
+	const struct cgroup *cgroup;      /* NULL: none */
+	const struct mount_plan *mounts;  /* NULL: the host's own view */
+	const char *hostname;
+	const char *cwd;
+	const struct landlock_rules *landlock; /* NULL: not used */
+	const struct rlimit_want *rlimits;
+	size_t rlimit_count;
+	uint32_t cpu_count;               /* affinity to that many cores; 0: not used */
+	uint64_t shm_max;                 /* bytes of System V shared memory in the run's own ipc namespace; UINT64_MAX: as is */
+	const struct seccomp_program *filter;
+	bool listener;
+	char **argv, **env;               /* argv[0] is the path to execute */
+	int in_fd, out_fd, err_fd;        /* become 0, 1, 2 */
+	int sync_fd;                      /* the child's end of the start socket; see child.c */
+	pid_t supervisor;                 /* who must be alive */
+};
+
+/*
+ * confine_self: the order of confinement. Never returns but with an error, before anything untrusted has run.
+ * Runs: in the child of clone3, single-threaded.
+ */
+int confine_self(const struct confinement *c, struct err *e);
+/* confine_map_ids: by the parent, for a child in a new user namespace. See user_namespaces(7). */
+int confine_map_ids(pid_t child, uid_t inside, uid_t host, struct err *e);
+
+/* What travels over the start socket, child to parent, each in one message. */
+enum sync_type { SYNC_READY = 1, SYNC_LISTENER, SYNC_ERROR, SYNC_EXIT };
+struct sync_msg {
+	enum sync_type type;
+	int32_t value;          /* listener: its number in the child; exit: the wait status */
+	uint64_t written;       /* exit: bytes written by the whole tree, or UINT64_MAX */
+	struct err err;
+};
