@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "core/base/err.h"
+
 #include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +16,6 @@
 #include <sys/types.h>
 
 struct buf;
-struct err;
 struct policy;
 struct cgroup;
 
