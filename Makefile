@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: MIT
 # belljar: `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
 
-BUILD    ?= build
+SAN      ?=
+BUILD    ?= build$(if $(SAN),-san)
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 CC       ?= cc
+CLANG    ?= clang
 PKG      ?= pkg-config
+INSTALL  ?= install
 V        ?=
 WERROR   ?=
-SAN      ?=
+CFLAGS   ?= -O2 -g
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 
 Q := $(if $(V),,@)
+say = @printf '  %-5s %s\n' $(1) $(2)
 cc-option = $(shell echo 'int x;' | $(CC) $(1) -Werror -x c -c -o /dev/null - 2>/dev/null && echo $(1))
 
 # The program that runs things links its libraries statically: eight shared ones cost 0.4 ms at each start. What only
@@ -24,53 +28,169 @@ TEST_LIBS   := cmocka
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wundef -Wvla -Wpointer-arith \
             -Wwrite-strings $(if $(WERROR),-Werror)
-HARDEN   := -fstack-protector-strong -fPIE -fstack-clash-protection -fcf-protection \
-            $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2) $(call cc-option,-ftrivial-auto-var-init=zero)
+FORTIFY  := $(if $(or $(SAN),$(filter -O0,$(CFLAGS))),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+HARDEN   := -fstack-protector-strong -fPIE $(FORTIFY) $(call cc-option,-fstack-clash-protection) \
+            $(call cc-option,-fcf-protection) $(call cc-option,-ftrivial-auto-var-init=zero)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
-CFLAGS   ?= -O2 -g
-ALL_CFLAGS  = -std=gnu17 -D_GNU_SOURCE -I. $(WARNINGS) $(HARDEN) $(SANITIZE) $(CFLAGS)
-ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SANITIZE) $(LDFLAGS)
 
-CORE_SRC    := $(filter-out core/agent/%,$(wildcard core/*/*.c))
-TUI_SRC     := $(wildcard tui/*.c tui/command/*.c)
-SCREEN_SRC  := $(wildcard tui/screen/*.c)
-CORE_OBJ    := $(CORE_SRC:%.c=$(BUILD)/%.o)
-TUI_OBJ     := $(TUI_SRC:%.c=$(BUILD)/%.o)
-SCREEN_OBJ  := $(SCREEN_SRC:%.c=$(BUILD)/%.o)
-UNIT        := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+# The user's CFLAGS and LDFLAGS come last, so that they win, and are never overwritten.
+LANGUAGE    := -std=gnu17 -D_GNU_SOURCE -I.
+ALL_CFLAGS   = $(LANGUAGE) $(LIB_CFLAGS) $(WARNINGS) $(HARDEN) $(SANITIZE) $(CFLAGS)
+ALL_LDFLAGS  = -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed $(SANITIZE) $(LDFLAGS)
 
-static-libs = -Wl,-Bstatic $(shell $(PKG) --libs $(1)) -Wl,-Bdynamic
+# libs-of: the linker's words for some packages; static-libs-of: each as its archive where there is one, so that a
+# distribution without static libraries still builds. Both ask once, at the first use.
+libs-of        = $(or $(shell $(PKG) --libs $(1)),$(error a library is missing: say `make deps`))
+archive-of     = $(if $(findstring /,$(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(1).a,-l$(1))
+static-libs-of = $(foreach w,$(call libs-of,$(1)),$(if $(filter -l%,$w),$(call archive-of,$(w:-l%=%)),$w))
+once           = $(eval $(1) := $(2))$($(1))
+LIB_CFLAGS     = $(call once,LIB_CFLAGS,$(shell $(PKG) --cflags-only-I $(CORE_LIBS) $(SCREEN_LIBS)))
+CORE_LINK      = $(call once,CORE_LINK,$(call static-libs-of,$(CORE_LIBS)))
+SCREEN_LINK    = $(call once,SCREEN_LINK,$(call libs-of,$(SCREEN_LIBS)))
+TEST_LINK      = $(call once,TEST_LINK,$(call libs-of,$(TEST_LIBS)))
 
+CORE_SRC   := $(filter-out core/agent/%,$(wildcard core/*/*.c))
+TUI_SRC    := $(wildcard tui/*.c tui/command/*.c)
+SCREEN_SRC := $(wildcard tui/screen/*.c)
+CORE_OBJ   := $(CORE_SRC:%.c=$(BUILD)/%.o)
+TUI_OBJ    := $(TUI_SRC:%.c=$(BUILD)/%.o)
+SCREEN_OBJ := $(SCREEN_SRC:%.c=$(BUILD)/%.o)
+UNIT       := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+FUZZ       := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+REPLAY     := $(FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%)
+PROBE      := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/probes/*.c))
+BENCH      := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+
+##@ For everyone
+run: deps-build ## install what is missing, build, open the screens with an example (no terminal: print its timeline)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)if [ -t 0 ] && [ -t 1 ]; then exec $(BUILD)/belljar examples/tour.py; \
+	    else exec $(BUILD)/belljar run -v examples/tour.py; fi
+
+test: deps-test ## install what is missing, build, run every test (as root: once more as an ordinary user)
+	$(Q)$(MAKE) --no-print-directory all tests
+	$(Q)BUILD='$(BUILD)' tests/run
+
+##@ Building
 all: $(BUILD)/belljar $(BUILD)/belljar-screens ## build the program
 
+deps: deps-build deps-test ## install the packages that are missing for building and testing
+deps-build deps-test: deps-%:
+	$(Q).ci/deps $*
+
+tests: $(UNIT) $(REPLAY) $(PROBE) $(BENCH) ## build the tests
+
 $(BUILD)/belljar: $(TUI_OBJ) $(BUILD)/libbelljar.a
-	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call static-libs,$(CORE_LIBS))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(CORE_LINK)
 
 $(BUILD)/belljar-screens: $(SCREEN_OBJ) $(BUILD)/libbelljar.a
-	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call static-libs,$(CORE_LIBS)) $$($(PKG) --libs $(SCREEN_LIBS))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(CORE_LINK) $(SCREEN_LINK)
 
 $(BUILD)/libbelljar.a: $(CORE_OBJ)
+# What a test may link of the face: everything but the two programs' main().
+$(BUILD)/libtui.a: $(filter-out %/main.o,$(TUI_OBJ) $(SCREEN_OBJ))
+$(BUILD)/libbelljar.a $(BUILD)/libtui.a:
+	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	@echo "  CC    $<"
+	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+UNIT_TUI := $(shell grep -l '"tui/' /dev/null $(wildcard tests/unit/test_*.c))
+$(UNIT_TUI:%.c=$(BUILD)/%): $(BUILD)/libtui.a
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libbelljar.a
-	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call static-libs,$(CORE_LIBS)) $$($(PKG) --libs $(TEST_LIBS))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(filter %/libtui.a,$^) $(BUILD)/libbelljar.a \
+	    $(CORE_LINK) $(SCREEN_LINK) $(TEST_LINK)
 
-test-unit: $(UNIT) ## the unit tests alone
-	$(Q)set -e; for t in $(UNIT); do $$t; done
+# Each corpus is replayed by a plain build in `make test`; `make fuzz` looks for new inputs.
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libbelljar.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(CORE_LINK)
 
-clean: ## remove the build folder
-	rm -rf $(BUILD)
+# The probe runs inside whatever view a sandbox gives it, so it brings all that it needs.
+$(BUILD)/tests/probes/%: tests/probes/%.c Makefile
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LANGUAGE) $(WARNINGS) -O1 -static -pthread -o $@ $<
 
-.PHONY: all test-unit clean
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libbelljar.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(CORE_LINK)
+
+##@ Parts of the tests
+PARTS := unit integration screens fuzz layers
+$(PARTS:%=test-%): test-%: all tests
+	$(Q)BUILD='$(BUILD)' tests/run $*
+test-unit: ## one core file each, as data
+test-integration: ## the program itself, at each level
+test-screens: ## the screens under tmux, compared with stored ones
+test-fuzz: ## replay the corpus of every parser of foreign bytes
+test-layers: ## the includes against the table of rooms
+
+FUZZ_SECONDS ?= 20
+FUZZ_CFLAGS  := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+fuzz: $(FUZZ:%=fuzz-%) ## let each fuzzer look for FUZZ_SECONDS (20)
+$(FUZZ:%=fuzz-%): fuzz-%: $(BUILD)/fuzz/%
+	@mkdir -p $(BUILD)/fuzz/found/$* tests/fuzz/corpus/$*
+	$(Q)$< -max_total_time=$(FUZZ_SECONDS) -timeout=5 -rss_limit_mb=2048 -print_final_stats=1 \
+	    -artifact_prefix=$(BUILD)/fuzz/crash-$*- $(patsubst %,-dict=%,$(wildcard tests/fuzz/fuzz_$*.dict)) \
+	    $(BUILD)/fuzz/found/$* tests/fuzz/corpus/$* 2>&1 | tee $(BUILD)/fuzz/$*.log | tail -n 4; \
+	    ! ls $(BUILD)/fuzz/crash-$*-* 2>/dev/null
+
+$(BUILD)/fuzz/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CLANG,$<)
+	$(Q)$(CLANG) $(LANGUAGE) $(LIB_CFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/fuzz_%.o $(CORE_SRC:%.c=$(BUILD)/fuzz/%.o)
+	$(call say,LINK,$@)
+	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(CORE_LINK)
+
+##@ The rest
+bench: all tests ## the start of a run beside bubblewrap's and a bare one's, in one table
+	$(Q)BUILD='$(BUILD)' tests/bench/start.sh
+
+BIN    = $(DESTDIR)$(PREFIX)/bin
+EXEC   = $(DESTDIR)$(PREFIX)/libexec/belljar
+SHARE  = $(DESTDIR)$(PREFIX)/share/belljar
+MAN    = $(DESTDIR)$(PREFIX)/share/man/man1
+install: all ## install below PREFIX (/usr/local), staged below DESTDIR
+	$(INSTALL) -D -m 755 $(BUILD)/belljar $(BIN)/belljar
+	$(INSTALL) -D -m 755 $(BUILD)/belljar-screens $(EXEC)/belljar-screens
+	$(INSTALL) -D -m 644 -t $(SHARE)/presets $(wildcard presets/*.ini)
+	$(INSTALL) -D -m 644 -t $(SHARE)/presets/syscalls $(wildcard presets/syscalls/*)
+	$(INSTALL) -D -m 644 -t $(SHARE)/examples $(wildcard examples/*)
+	$(INSTALL) -D -m 644 tui/belljar.1 $(MAN)/belljar.1
+
+uninstall: ## remove what install put there
+	rm -f $(BIN)/belljar $(EXEC)/belljar-screens $(MAN)/belljar.1
+	rm -rf $(SHARE)
+	-rmdir $(EXEC) 2>/dev/null
+
+# By clang's flags: clang-tidy and clangd refuse some of gcc's.
+compile_commands.json: ## for clangd and clang-tidy
+	$(Q)$(MAKE) --no-print-directory CC=$(CLANG) compile-commands > $@.new && mv $@.new $@
+compile-commands:
+	@printf '['; sep=; for f in $(CORE_SRC) $(TUI_SRC) $(SCREEN_SRC) $(wildcard tests/*/*.c); do \
+	    printf '%s\n{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
+	        "$(CC) $(strip $(ALL_CFLAGS)) -c $$f"; sep=,; done; printf '\n]\n'
+
+clean: ## remove what was built
+	rm -rf build build-san compile_commands.json $(BUILD)
+
+help: ## this list
+	@awk 'BEGIN { FS = ":.*## " } /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	     /^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' Makefile
+	@printf '\nVariables: BUILD PREFIX DESTDIR CC CFLAGS LDFLAGS V=1 WERROR=1 SAN=address,undefined FUZZ_SECONDS\n'
+
+.PHONY: run test all deps deps-build deps-test tests $(PARTS:%=test-%) fuzz $(FUZZ:%=fuzz-%) bench install uninstall \
+        compile_commands.json compile-commands clean help
 .SECONDARY:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
