@@ -22,7 +22,6 @@ struct cgroup;
 /* ---- mount.c: the target's view of files, as a list of operations that is built first and carried out later ---- */
 
 enum mount_kind {
-	MOUNT_TMPFS,   /* a file system of its own at dest: bytes, inodes, mode */
 	MOUNT_BIND,    /* source of the host at dest, read-only, nosuid, nodev */
 	MOUNT_DEVICE,  /* one of the host's harmless devices */
 	MOUNT_WORK,    /* a folder of the one sized tmpfs at dest: all of them share its total */

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a process gives up about itself: signals, session, descriptors, limits, ids, capabilities. The only user of
+ * libcap. See capabilities(7), setrlimit(2), close_range(2), prctl(2).
+ */
+#include "core/confine/self.h"
+
+#include "core/base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int signals_reset(struct err *e)
+{
+	for (int s = 1; s < NSIG; s++) /* SIGKILL, SIGSTOP and the C library's own answer EINVAL: nothing to reset there */
+		signal(s, SIG_DFL);
+	sigset_t none;
+	sigemptyset(&none);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return err_set(e, errno, "clear the signal mask");
+	return 0;
+}
+
+int session_start(struct err *e)
+{
+	if (setsid() < 0)
+		return err_set(e, errno, "start a session of its own");
+	return 0;
+}
+
+int fds_apply(const struct confinement *c, struct err *e)
+{
+	/* The three may themselves lie in 0 to 2; lifted above first, none is overwritten before it was copied. */
+	int want[3] = { c->in_fd, c->out_fd, c->err_fd };
+	for (int i = 0; i < 3; i++)
+		if (want[i] < 3 && (want[i] = fcntl(want[i], F_DUPFD_CLOEXEC, 3)) < 0)
+			return err_set(e, errno, "move descriptor %d", i);
+	for (int i = 0; i < 3; i++)
+		if (dup2(want[i], i) < 0)
+			return err_set(e, errno, "set up descriptor %d", i);
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return err_set(e, errno, "mark descriptors to close at exec");
+	return 0;
+}
+
+int rlimits_apply(const struct rlimit_want *want, size_t count, struct err *e)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct rlimit now, lim = { .rlim_cur = want[i].soft, .rlim_max = want[i].hard };
+		/* Never raised: our own hard limit may be the lower one, and an ordinary user could not lift it. */
+		if (getrlimit(want[i].resource, &now) == 0 && now.rlim_max < lim.rlim_max)
+			lim.rlim_max = now.rlim_max;
+		if (lim.rlim_cur > lim.rlim_max)
+			lim.rlim_cur = lim.rlim_max;
+		if (setrlimit(want[i].resource, &lim) < 0)
+			return err_set(e, errno, "set resource limit %d to %llu", want[i].resource,
+			    (unsigned long long) want[i].soft);
+	}
+	return 0;
+}
+
+int cpus_pin(uint32_t count, struct err *e)
+{
+	cpu_set_t all, some;
+	if (count == 0)
+		return 0;
+	if (sched_getaffinity(0, sizeof(all), &all) < 0)
+		return err_set(e, errno, "read the cores this process may use");
+	CPU_ZERO(&some);
+	for (int i = 0; i < CPU_SETSIZE && (uint32_t) CPU_COUNT(&some) < count; i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &some);
+	if (sched_setaffinity(0, sizeof(some), &some) < 0)
+		return err_set(e, errno, "keep to %u cores", count);
+	return 0;
+}
+
+/*
+ * Root gives the target an unprivileged id, an ordinary user its own; in a new user namespace both are `inside_uid`
+ * there. Capabilities of the namespace survive, as no id on either side is its root's.
+ */
+int ids_apply(const struct confinement *c, struct err *e)
+{
+	bool mapped = (c->clone_flags & CLONE_NEWUSER) != 0;
+	uid_t id = mapped ? c->inside_uid : c->host_uid;
+	/* In a namespace that an ordinary user made, setgroups is denied for good (user_namespaces(7)): there the
+	 * person's supplementary groups stay, and the view of files is what keeps them from mattering. */
+	if ((mapped || geteuid() == 0) && setgroups(0, NULL) < 0 && !(mapped && errno == EPERM))
+		return err_set(e, errno, "drop supplementary groups");
+	if (!mapped && geteuid() != 0)
+		return 0;
+	if (setresgid(id, id, id) < 0)
+		return err_set(e, errno, "become group %u", id);
+	if (setresuid(id, id, id) < 0)
+		return err_set(e, errno, "become user %u", id);
+	/* The change made this process undumpable, which would close /proc/PID to a supervisor of the same user. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return err_set(e, errno, "stay visible to the supervisor");
+	return 0;
+}
+
+int caps_drop(struct err *e)
+{
+	/* Bounding set before the rest: dropping from it needs CAP_SETPCAP. Without the capability (an ordinary user at
+	 * `subprocess`) there is nothing to drop either: no_new_privs keeps it from ever coming back. */
+	if (cap_get_bound(CAP_SETPCAP) >= 0) {
+		for (cap_value_t v = 0; cap_get_bound(v) >= 0; v++)
+			if (cap_get_bound(v) > 0 && cap_drop_bound(v) < 0 && errno != EPERM)
+				return err_set(e, errno, "drop capability %d from the bounding set", v);
+	}
+	if (cap_reset_ambient() < 0)
+		return err_set(e, errno, "clear ambient capabilities");
+	cap_t none = cap_init();
+	if (!none)
+		return err_set(e, errno, "prepare an empty capability set");
+	int r = cap_set_proc(none) < 0 ? err_set(e, errno, "drop all capabilities") : 0;
+	cap_free(none);
+	return r;
+}
+
+int no_new_privs(struct err *e)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(e, errno, "set no_new_privs");
+	return 0;
+}
+
+int death_signal(struct err *e)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_set(e, errno, "ask for the parent-death signal");
+	/* A supervisor that died before this line is noticed at the next sync_wait: its socket is then at its end. */
+	return 0;
+}

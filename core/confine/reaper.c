@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Process 1 of a run's pid namespace: a copy of the supervisor that has confined itself and shows nothing of ours. It
+ * reaps what is orphaned, and when the target ends it ends all the rest, counts what the tree wrote, reports, exits.
+ */
+#include "core/confine/self.h"
+
+#include "core/base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * argv and the environment of whoever started us lie in this copy's memory. /proc/1/cmdline can be read by everyone in
+ * the run (no ptrace check stands before it), so it is overwritten; the rest is closed by not being dumpable.
+ */
+static void reaper_hide(void)
+{
+	char stat[1024], *p;
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	prctl(PR_SET_NAME, "init", 0, 0, 0);
+	if (file_read_small(AT_FDCWD, "/proc/self/stat", stat, sizeof(stat)) <= 0 || !(p = strrchr(stat, ')')))
+		return;
+	unsigned long field[53] = { 0 }; /* proc(5): 48 arg_start, 49 arg_end, 50 env_start, 51 env_end */
+	int n = 3;
+	for (p += 4; n < 52 && *p; ) /* behind ") S " comes field 4 */
+		field[++n] = strtoul(p, &p, 10);
+	for (int i = 48; i <= 50; i += 2)
+		if (n >= i + 1 && field[i + 1] > field[i])
+			memset((void *) field[i], 0, field[i + 1] - field[i]); /* NOLINT: the kernel says so */
+}
+
+/* wchar of this process and of every one it has waited for, which by now is the whole tree (proc(5), "io"). */
+static uint64_t reaper_written(void)
+{
+	char io[512];
+	if (file_read_small(AT_FDCWD, "/proc/self/io", io, sizeof(io)) <= 0)
+		return UINT64_MAX;
+	const char *w = strstr(io, "wchar: ");
+	return w ? strtoull(w + 7, NULL, 10) : UINT64_MAX;
+}
+
+static _Noreturn void reaper_main(pid_t target, int sync_fd)
+{
+	int status = 0, st;
+	pid_t pid;
+	reaper_hide();
+	if (sync_fd > 0) /* nothing of the target's may stay open here: a pipe would never come to its end */
+		close_range(0, (unsigned) sync_fd - 1, 0);
+	close_range((unsigned) sync_fd + 1, ~0U, 0);
+	do {
+		pid = waitpid(-1, &st, 0);
+		if (pid == target)
+			status = st;
+	} while (pid != target && (pid > 0 || errno == EINTR));
+	kill(-1, SIGKILL); /* all of this namespace but ourselves */
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
+	struct sync_msg m = { .type = SYNC_EXIT, .value = status, .written = reaper_written() };
+	(void) sync_send(sync_fd, &m); /* where it fails nobody is left to be told */
+	_exit(0);
+}
+
+int reaper_fork(int sync_fd, struct err *e)
+{
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_set(e, errno, "start the target's process");
+	if (pid > 0)
+		reaper_main(pid, sync_fd);
+	return 0;
+}
