@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The look of the face: the options that every subcommand takes, their defaults from locale and terminal, and the one
+ * way in which a message goes to standard error.
+ */
+#include "tui/options.h"
+
+#include "core/base/base.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct option_row look_options[] = { LOOK_OPTIONS(0), { 0 } };
+
+static bool terminal_has_color(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+int look_set_color(void *into, const struct option_row *row, const char *value, struct err *e)
+{
+	struct look *look = (struct look *) ((char *) into + row->at);
+
+	if (strcmp(value, "auto") == 0)
+		look->color = terminal_has_color();
+	else if (strcmp(value, "always") == 0 || strcmp(value, "never") == 0)
+		look->color = *value == 'a';
+	else
+		return err_say(e, EINVAL, "\"%s\" is none of auto, never, always", value);
+	return 0;
+}
+
+int look_set_script(void *into, const struct option_row *row, const char *value, struct err *e)
+{
+	struct look *look = (struct look *) ((char *) into + row->at);
+
+	if (access(value, R_OK) < 0)
+		return err_set(e, errno, "cannot read %s", value);
+	look->script = value;
+	return 0;
+}
+
+void look_init(struct look *look)
+{
+	/* Not LC_ALL: a decimal comma would break the numbers in JSON and presets. */
+	const char *locale = setlocale(LC_CTYPE, "");
+
+	*look = (struct look) {
+		.ascii = !locale || strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+		.color = terminal_has_color(),
+	};
+}
+
+static const struct option_row *look_option(const char *word)
+{
+	if (!str_starts(word, "--"))
+		return NULL;
+	size_t len = strcspn(word + 2, "=");
+	for (const struct option_row *row = look_options; row->name; row++)
+		if (strlen(row->name) == len && strncmp(row->name, word + 2, len) == 0)
+			return row;
+	return NULL;
+}
+
+int look_take(struct look *look, bool leading, int *argc, char **argv, struct err *e)
+{
+	FREE char **own = xcalloc((size_t) *argc + 1, sizeof *own); /* the general options alone, for the parser */
+	char **after;
+	int own_count = 1, kept = 1, at = 1, words;
+
+	for (; at < *argc && strcmp(argv[at], "--") != 0; at++) {
+		const struct option_row *row = look_option(argv[at]);
+		if (!row && leading)
+			break;
+		if (!row) {
+			argv[kept++] = argv[at];
+			continue;
+		}
+		own[own_count++] = argv[at];
+		if (row->argument && !strchr(argv[at], '=') && at + 1 < *argc)
+			own[own_count++] = argv[++at];
+	}
+	while (at < *argc)
+		argv[kept++] = argv[at++];
+	argv[kept] = NULL;
+	*argc = kept;
+	return options_parse(look_options, look, own_count, own, &words, &after, e);
+}
+
+void look_say(const struct look *look, const char *fmt, ...)
+{
+	FREE char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = xstrdup("out of memory");
+	va_end(ap);
+	FREE char *line = text_line(text, strlen(text), look->ascii);
+	FREE char *whole = xprintf("belljar: %s\n", line);
+	(void) write_all(STDERR_FILENO, whole, strlen(whole)); /* nobody is left to tell */
+}
