@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/base/err.h"
+#include "core/model/model.h"
 
 #include <linux/filter.h>
 #include <stdbool.h>
@@ -16,7 +17,6 @@
 #include <sys/types.h>
 
 struct buf;
-struct policy;
 struct cgroup;
 
 /* ---- mount.c: the target's view of files, as a list of operations that is built first and carried out later ---- */
@@ -79,6 +79,19 @@ void seccomp_program_done(struct seccomp_program *p);
 /* seccomp_apply: in the child, after no_new_privs. Irreversible. *ret_listener_fd: -1 where nothing is watched.
  * -EBUSY: a listener stands already (belljar inside belljar). With WAIT_KILLABLE_RECV where the kernel has it (5.19). */
 int seccomp_apply(const struct seccomp_program *p, bool listener, int *ret_listener_fd, struct err *e);
+/*
+ * seccomp_explain: why the filter put a call to the supervisor, from the same rules that the filter was made of. What
+ * is decided alone by the filter has watch 0. Borrows: rule and means belong to the policy or are static.
+ */
+struct seccomp_reason {
+	enum seccomp_watch watch;   /* one bit */
+	enum syscall_action action; /* WATCH_DENIED: to be answered EPERM (refuse) or ENOSYS (absent) */
+	bool never_kill;            /* WATCH_DENIED, for a limit's sake: no offence, whatever on_denied says */
+	const char *rule;           /* WATCH_DENIED: "default:debug", "families"; "": the policy does not know the call */
+	const char *means;          /* in words for a person; NULL: none known */
+};
+void seccomp_explain(const struct seccomp_want *want, int nr, uint32_t arch, const uint64_t arg[6],
+		     struct seccomp_reason *ret);
 const char *seccomp_call_name(int nr, uint32_t arch); /* Borrows a static string; NULL: no name known */
 int seccomp_call_number(const char *name);            /* on this machine's own architecture; -ENOENT */
 

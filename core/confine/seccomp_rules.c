@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules of the arguments: what of an allowed call is refused, or put to the supervisor, by its register values. A
+ * register cannot be changed behind the filter's back as memory can, so what stands here needs no second look.
+ *
+ * libseccomp cannot say "this call, with anything else", nor compare only the half of a register that the kernel
+ * reads. So these few rules are written as BPF here, before libseccomp's tree; the same table answers why a
+ * notification came (seccomp_explain), so that filter and words cannot part.
+ */
+#include "core/confine/seccomp.h"
+
+#include "core/base/base.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+
+/*
+ * All but TEST_OVER, TEST_NULL and TEST_SET look at the low 32 bits alone: the kernel takes those arguments as int, or
+ * uses no higher bit of them. A comparison of the whole register would let 0x100005412 pass as no TIOCSTI.
+ */
+enum test_op { TEST_END, TEST_IS, TEST_ISNT, TEST_ANY, TEST_NONE, TEST_NULL, TEST_SET, TEST_OVER };
+struct arg_test {
+	enum test_op op;
+	uint8_t arg;
+	uint32_t value; /* TEST_OVER: compares with memory_max */
+};
+enum rule_then {
+	THEN_ALLOW,  /* and do not show it */
+	THEN_REFUSE,
+	THEN_LIMIT,  /* refused for a limit's sake: no offence, never ends a run */
+	THEN_MEMORY, THEN_SOCKET, /* put to the supervisor */
+};
+enum rule_when { ALWAYS, WHEN_MEMORY, WHEN_SOCKET, WHEN_NETWORK, WHEN_PINNED };
+#define TESTS_MAX 6
+struct arg_rule {
+	const char *call;
+	enum rule_when when;
+	struct arg_test test[TESTS_MAX]; /* all must hold; none: always */
+	enum rule_then then;
+	const char *name, *means;
+};
+
+#define IS(n, v)   { TEST_IS, n, v }
+#define ISNT(n, v) { TEST_ISNT, n, v }
+#define ANY(n, v)  { TEST_ANY, n, v }
+#define NONE(n, v) { TEST_NONE, n, v }
+#define POINTER_NULL(n) { TEST_NULL, n, 0 }
+#define POINTER_SET(n)  { TEST_SET, n, 0 }
+#define OVER(n)    { TEST_OVER, n, 0 }
+
+/* CLONE_NEWTIME is 0x80: a part of the exit signal for clone(2), a namespace only for clone3 and unshare. */
+#define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+#define FAMILIES   "kinds of sockets that no network namespace parts, or that open much kernel code"
+#define TERMINAL   "typing into, or taking over, a terminal"
+
+/* Of one call, the first rule whose tests hold decides; where none does, the call's own action stands. */
+static const struct arg_rule rules[] = {
+	{ "clone", ALWAYS, { ANY(0, NAMESPACES) }, THEN_REFUSE, "namespaces", "making namespaces" },
+
+	{ "socket", ALWAYS, { IS(0, AF_UNIX) }, THEN_ALLOW, NULL, NULL },
+	{ "socket", ALWAYS, { IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE) }, THEN_ALLOW, NULL, NULL },
+	{ "socket", ALWAYS, { ISNT(0, AF_INET), ISNT(0, AF_INET6) }, THEN_REFUSE, "families", FAMILIES },
+	/* another protocol's number makes the kernel load its module: SCTP, DCCP, L2TP … */
+	{ "socket", ALWAYS, { ISNT(2, 0), ISNT(2, IPPROTO_TCP), ISNT(2, IPPROTO_UDP), ISNT(2, IPPROTO_ICMP),
+			      ISNT(2, IPPROTO_ICMPV6), ISNT(2, IPPROTO_MPTCP) },
+	  THEN_REFUSE, "protocols", "protocols beyond TCP, UDP and ping" },
+	{ "socket", WHEN_SOCKET, { { 0 } }, THEN_SOCKET, NULL, NULL },
+	{ "socketpair", ALWAYS, { ISNT(0, AF_UNIX) }, THEN_REFUSE, "families", FAMILIES },
+	/* on a connected socket, and what most sendto() are: no address, nothing to show */
+	{ "sendto", WHEN_NETWORK, { POINTER_NULL(4) }, THEN_ALLOW, NULL, NULL },
+
+	{ "ioctl", ALWAYS, { IS(1, TIOCSTI) }, THEN_REFUSE, "terminal", TERMINAL },
+	{ "ioctl", ALWAYS, { IS(1, TIOCLINUX) }, THEN_REFUSE, "terminal", TERMINAL },
+	{ "ioctl", ALWAYS, { IS(1, TIOCCONS) }, THEN_REFUSE, "terminal", TERMINAL },
+	{ "ioctl", ALWAYS, { IS(1, TIOCSETD) }, THEN_REFUSE, "terminal", TERMINAL }, /* loads line disciplines */
+
+	/* PR_SET_MM_MAP needs no privilege, and changes what /proc says of the command line */
+	{ "prctl", ALWAYS, { IS(0, PR_SET_MM) }, THEN_REFUSE, "prctl", "rewriting what the kernel says of a process" },
+	{ "personality", ALWAYS, { ISNT(0, 0xffffffff), ISNT(0, PER_LINUX), ISNT(0, ADDR_NO_RANDOMIZE) },
+	  THEN_REFUSE, "personality", "old ways of the kernel, such as executable data and a mappable page zero" },
+	{ "prlimit64", ALWAYS, { ISNT(0, 0), POINTER_SET(2) }, THEN_REFUSE, "limits", "changing limits of another process" },
+	/* without a pid namespace that is every process of the same user, belljar's own among them */
+	{ "kill", ALWAYS, { IS(0, 0xffffffff) }, THEN_REFUSE, "signals", "a signal to every process there is" },
+	{ "sched_setaffinity", WHEN_PINNED, { { 0 } }, THEN_LIMIT, "cpus", "taking more cores than the limit gives" },
+
+	{ "mmap", WHEN_MEMORY, { OVER(1), ANY(2, PROT_WRITE), NONE(3, MAP_NORESERVE) }, THEN_MEMORY, NULL, NULL },
+	{ "mremap", WHEN_MEMORY, { OVER(2) }, THEN_MEMORY, NULL, NULL },
+	{ "shmget", WHEN_MEMORY, { OVER(1) }, THEN_MEMORY, NULL, NULL },
+};
+
+/* Calls that are shown by their name alone. */
+static const struct {
+	enum seccomp_watch bit;
+	const char *call;
+} watched[] = {
+	{ WATCH_NETWORK, "socket" },  { WATCH_NETWORK, "connect" }, { WATCH_NETWORK, "bind" },
+	{ WATCH_NETWORK, "listen" },  { WATCH_NETWORK, "accept" },  { WATCH_NETWORK, "accept4" },
+	{ WATCH_NETWORK, "sendto" },  { WATCH_NETWORK, "sendmsg" }, { WATCH_NETWORK, "sendmmsg" },
+	{ WATCH_EXEC, "execve" },     { WATCH_EXEC, "execveat" },
+	{ WATCH_FORK, "clone" },      { WATCH_FORK, "fork" },       { WATCH_FORK, "vfork" },
+	{ WATCH_FILES, "open" },      { WATCH_FILES, "openat" },    { WATCH_FILES, "openat2" },
+	{ WATCH_FILES, "creat" },     { WATCH_FILES, "rename" },    { WATCH_FILES, "renameat" },
+	{ WATCH_FILES, "renameat2" }, { WATCH_FILES, "unlink" },    { WATCH_FILES, "unlinkat" },
+	{ WATCH_FILES, "rmdir" },     { WATCH_FILES, "mkdir" },     { WATCH_FILES, "mkdirat" },
+	{ WATCH_FILES, "link" },      { WATCH_FILES, "linkat" },    { WATCH_FILES, "symlink" },
+	{ WATCH_FILES, "symlinkat" }, { WATCH_FILES, "chmod" },     { WATCH_FILES, "fchmodat" },
+	{ WATCH_FILES, "fchmodat2" }, { WATCH_FILES, "chown" },     { WATCH_FILES, "lchown" },
+	{ WATCH_FILES, "fchownat" },  { WATCH_FILES, "truncate" },  { WATCH_FILES, "mknod" },
+	{ WATCH_FILES, "mknodat" },
+};
+
+enum seccomp_watch call_watch(const struct seccomp_want *want, const char *call)
+{
+	for (size_t i = 0; i < ARRAY_LEN(watched); i++)
+		if ((want->watch & watched[i].bit) && strcmp(watched[i].call, call) == 0)
+			return watched[i].bit;
+	return 0;
+}
+
+static bool rule_in_force(const struct arg_rule *r, const struct seccomp_want *want)
+{
+	switch (r->when) {
+	case ALWAYS: return true;
+	case WHEN_MEMORY: return want->watch & WATCH_MEMORY;
+	case WHEN_SOCKET: return want->watch & WATCH_SOCKET;
+	case WHEN_NETWORK: return want->watch & WATCH_NETWORK;
+	case WHEN_PINNED: return want->pin_cpus;
+	}
+	return true;
+}
+
+/* ---- as a filter ---- */
+
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+#define ARG_LOW(n)  (offsetof(struct seccomp_data, args) + 8u * (n))
+#define ARG_HIGH(n) (ARG_LOW(n) + 4u)
+#else
+#define ARG_HIGH(n) (offsetof(struct seccomp_data, args) + 8u * (n))
+#define ARG_LOW(n)  (ARG_HIGH(n) + 4u)
+#endif
+
+#define MISS 0xff /* stands in a jump until the end of its rule is known */
+
+static void put(struct filter_code *code, struct sock_filter insn)
+{
+	if (code->count == PROGRAM_MAX)
+		code->full = true;
+	else
+		code->insns[code->count++] = insn;
+}
+
+static void put_load(struct filter_code *code, size_t offset)
+{
+	put(code, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
+}
+
+static void put_jump(struct filter_code *code, uint16_t how, uint32_t value, uint8_t yes, uint8_t no)
+{
+	put(code, (struct sock_filter)BPF_JUMP((uint16_t)(BPF_JMP | how | BPF_K), value, yes, no));
+}
+
+static void put_test(struct filter_code *code, const struct arg_test *t, uint64_t most)
+{
+	switch (t->op) {
+	case TEST_IS:
+	case TEST_ISNT:
+		put_load(code, ARG_LOW(t->arg));
+		put_jump(code, BPF_JEQ, t->value, t->op == TEST_IS ? 0 : MISS, t->op == TEST_IS ? MISS : 0);
+		break;
+	case TEST_ANY:
+	case TEST_NONE:
+		put_load(code, ARG_LOW(t->arg));
+		put_jump(code, BPF_JSET, t->value, t->op == TEST_ANY ? 0 : MISS, t->op == TEST_ANY ? MISS : 0);
+		break;
+	case TEST_NULL:
+		put_load(code, ARG_HIGH(t->arg));
+		put_jump(code, BPF_JEQ, 0, 0, MISS);
+		put_load(code, ARG_LOW(t->arg));
+		put_jump(code, BPF_JEQ, 0, 0, MISS);
+		break;
+	case TEST_SET:
+		put_load(code, ARG_HIGH(t->arg));
+		put_jump(code, BPF_JEQ, 0, 0, 2);
+		put_load(code, ARG_LOW(t->arg));
+		put_jump(code, BPF_JEQ, 0, MISS, 0);
+		break;
+	case TEST_OVER:
+		put_load(code, ARG_HIGH(t->arg));
+		put_jump(code, BPF_JGT, (uint32_t)(most >> 32), 3, 0);
+		put_jump(code, BPF_JEQ, (uint32_t)(most >> 32), 0, MISS);
+		put_load(code, ARG_LOW(t->arg));
+		put_jump(code, BPF_JGT, (uint32_t)most, 0, MISS);
+		break;
+	case TEST_END:
+		break;
+	}
+}
+
+static uint32_t rule_action(const struct arg_rule *r, const struct call_plan *plan)
+{
+	switch (r->then) {
+	case THEN_ALLOW: return SECCOMP_RET_ALLOW;
+	case THEN_REFUSE: return plan->refuse;
+	case THEN_LIMIT: return plan->refuse == SECCOMP_RET_USER_NOTIF ? plan->refuse : SECCOMP_RET_ERRNO | EPERM;
+	case THEN_MEMORY:
+	case THEN_SOCKET: return SECCOMP_RET_USER_NOTIF;
+	}
+	return plan->refuse;
+}
+
+static void put_rule(struct filter_code *code, const struct arg_rule *r, const struct seccomp_want *want,
+		     const struct call_plan *plan)
+{
+	size_t from = code->count;
+
+	for (size_t i = 0; i < TESTS_MAX && r->test[i].op != TEST_END; i++)
+		put_test(code, &r->test[i], want->memory_max);
+	put(code, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, rule_action(r, plan)));
+	for (size_t i = from; i < code->count; i++) {
+		struct sock_filter *insn = &code->insns[i];
+		if (BPF_CLASS(insn->code) != BPF_JMP)
+			continue;
+		uint8_t rest = (uint8_t)(code->count - i - 1);
+		insn->jt = insn->jt == MISS ? rest : insn->jt;
+		insn->jf = insn->jf == MISS ? rest : insn->jf;
+	}
+}
+
+bool rules_cover(const struct seccomp_want *want, const char *call)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+		if (rule_in_force(&rules[i], want) && strcmp(rules[i].call, call) == 0)
+			return true;
+	return false;
+}
+
+void rules_emit(const struct seccomp_want *want, const struct call_plan *plan, struct filter_code *code)
+{
+	put_load(code, offsetof(struct seccomp_data, arch));
+	put_jump(code, BPF_JEQ, plan->arch, 1, 0);
+	size_t over = code->count; /* foreign calls have other numbers: past all of this, to the tree */
+	put(code, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
+	put_load(code, offsetof(struct seccomp_data, nr));
+
+	for (size_t i = 0, next; i < ARRAY_LEN(rules); i = next) {
+		const char *call = rules[i].call;
+		for (next = i + 1; next < ARRAY_LEN(rules) && strcmp(rules[next].call, call) == 0;)
+			next++;
+		int nr = call_known(call);
+		if (nr < 0 || plan->by_name[nr] != SYSCALL_ALLOW || !rules_cover(want, call))
+			continue;
+		/* a long jump over the block: with it, blocks may grow beyond 255 instructions */
+		put_jump(code, BPF_JEQ, (uint32_t)nr, 1, 0);
+		size_t skip = code->count;
+		put(code, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
+		for (size_t k = i; k < next; k++)
+			if (rule_in_force(&rules[k], want))
+				put_rule(code, &rules[k], want, plan);
+		put(code, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, plan->action[nr]));
+		code->insns[skip].k = (uint32_t)(code->count - skip - 1);
+	}
+	code->insns[over].k = (uint32_t)(code->count - over - 1);
+}
+
+/* ---- in words ---- */
+
+static bool test_holds(const struct arg_test *t, uint64_t arg, uint64_t most)
+{
+	uint32_t low = (uint32_t)arg;
+
+	switch (t->op) {
+	case TEST_IS: return low == t->value;
+	case TEST_ISNT: return low != t->value;
+	case TEST_ANY: return low & t->value;
+	case TEST_NONE: return !(low & t->value);
+	case TEST_NULL: return arg == 0;
+	case TEST_SET: return arg != 0;
+	case TEST_OVER: return arg > most;
+	case TEST_END: break;
+	}
+	return true;
+}
+
+static const struct arg_rule *rule_find(const struct seccomp_want *want, const char *call, const uint64_t arg[6])
+{
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		const struct arg_rule *r = &rules[i];
+		if (!rule_in_force(r, want) || strcmp(r->call, call) != 0)
+			continue;
+		size_t k = 0;
+		while (k < TESTS_MAX && r->test[k].op != TEST_END &&
+		       test_holds(&r->test[k], arg[r->test[k].arg], want->memory_max))
+			k++;
+		if (k == TESTS_MAX || r->test[k].op == TEST_END)
+			return r;
+	}
+	return NULL;
+}
+
+static const char *group_means(const struct policy *p, const char *rule)
+{
+	for (size_t i = 0; p->syscalls && i < p->syscalls->group_count; i++)
+		if (p->syscalls->groups[i].rule && strcmp(p->syscalls->groups[i].rule, rule) == 0)
+			return p->syscalls->groups[i].means;
+	return NULL;
+}
+
+static void explain_rule(const struct arg_rule *r, struct seccomp_reason *ret)
+{
+	switch (r->then) {
+	case THEN_ALLOW:
+		return;
+	case THEN_MEMORY:
+		ret->watch = WATCH_MEMORY;
+		return;
+	case THEN_SOCKET:
+		ret->watch = WATCH_SOCKET;
+		return;
+	case THEN_REFUSE:
+	case THEN_LIMIT:
+		ret->watch = WATCH_DENIED;
+		ret->action = SYSCALL_REFUSE;
+		ret->never_kill = r->then == THEN_LIMIT;
+		ret->rule = r->name;
+		ret->means = r->means;
+	}
+}
+
+void seccomp_explain(const struct seccomp_want *want, int nr, uint32_t arch, const uint64_t arg[6],
+		     struct seccomp_reason *ret)
+{
+	*ret = (struct seccomp_reason){ .action = SYSCALL_ALLOW, .rule = "" };
+	if (arch != native_arch() || ((uint32_t)nr & X32_BIT)) {
+		ret->watch = WATCH_DENIED;
+		ret->action = SYSCALL_ABSENT;
+		ret->rule = "architectures";
+		ret->means = "a second set of system calls, of another kind of program";
+		return;
+	}
+	const char *call = seccomp_call_name(nr, arch);
+	ret->action = call ? policy_syscall(want->policy, call, &ret->rule) : SYSCALL_ABSENT;
+	if (ret->action != SYSCALL_ALLOW) {
+		ret->watch = WATCH_DENIED;
+		ret->means = group_means(want->policy, ret->rule);
+		return;
+	}
+	const struct arg_rule *r = rule_find(want, call, arg);
+	if (r)
+		explain_rule(r, ret);
+	else
+		ret->watch = call_watch(want, call);
+}
