@@ -21,7 +21,13 @@
 #define REMOVE_WAIT_NS (500 * NS_PER_MS)
 #define REMOVE_DEPTH 8 /* of groups below a run's own, which only a nested manager makes */
 
-static const struct cgroup_ops *const ways[] = { &cgroup_v1_ops };
+/*
+ * Best first. Our own group of version 2 costs nothing and is nobody else's; a scope costs a question; an outer group is
+ * someone else's, though it may be written; version 1 excludes the others, since a controller is in one hierarchy only.
+ */
+static const struct cgroup_ops *const ways[] = {
+	&cgroup_v2_own_ops, &cgroup_v2_scope_ops, &cgroup_v2_outer_ops, &cgroup_v1_ops,
+};
 
 static int real_make_dir(int dirfd, const char *name, mode_t mode)
 {
@@ -38,6 +44,7 @@ const struct cgroup_host cgroup_this_host = {
 	.proc = "/proc",
 	.make_dir = real_make_dir,
 	.remove_dir = real_remove_dir,
+	.ask_scope = cgroup_ask_scope,
 };
 
 /* ---- control files ---- */
@@ -278,22 +285,34 @@ int cgroup_create(const char *run_id, const struct policy *p, struct cgroup **re
 
 /* ---- what dead predecessors left ---- */
 
-/* Opens what there is of a run in the hierarchies of one version, as if it had been made here. */
-static void gather(struct cgroup *c, const struct cgroup_map *m, bool v2)
+static void gather_leaf(struct cgroup *c, const struct cgroup_hierarchy *y)
 {
 	char dir[PATH_MAX];
 	struct err ignored;
+	struct cgroup_leaf l = { .tasks_fd = -1, .controllers = y->controllers };
 
-	for (size_t i = 0; i < m->count && c->leaf_count < ARRAY_LEN(c->leaf); i++) {
-		if (m->of[i].v2 != v2 || cgroup_dir(c->host, &m->of[i], dir, &ignored) < 0)
+	if (c->leaf_count == ARRAY_LEN(c->leaf) || cgroup_dir(c->host, y, dir, &ignored) < 0)
+		return;
+	l.parent_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	l.dir_fd = l.parent_fd < 0 ? -1 : openat(l.parent_fd, c->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (l.dir_fd < 0)
+		close_fd(&l.parent_fd);
+	else
+		c->leaf[c->leaf_count++] = l;
+}
+
+/* Opens what there is of a run as if it had been made here: of version 2 the one folder, in our own group or above. */
+static void gather(struct cgroup *c, const struct cgroup_map *m, bool v2)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		if (m->of[i].v2 != v2)
 			continue;
-		struct cgroup_leaf l = { .tasks_fd = -1, .controllers = m->of[i].controllers };
-		l.parent_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		l.dir_fd = l.parent_fd < 0 ? -1 : openat(l.parent_fd, c->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (l.dir_fd < 0)
-			close_fd(&l.parent_fd);
-		else
-			c->leaf[c->leaf_count++] = l;
+		struct cgroup_hierarchy y = m->of[i];
+		y.path = xstrdup(y.path);
+		do
+			gather_leaf(c, &y);
+		while (v2 && c->leaf_count == 0 && cgroup_up(&y));
+		free(y.path);
 	}
 }
 
@@ -302,7 +321,7 @@ static bool sweep_run(const struct cgroup_host *h, const struct cgroup_map *m, c
 	bool any = false;
 
 	for (int v2 = 0; v2 <= 1; v2++) {
-		struct cgroup *c = cgroup_new(h, run_id, ways[0]);
+		struct cgroup *c = cgroup_new(h, run_id, v2 ? &cgroup_v2_own_ops : &cgroup_v1_ops);
 		gather(c, m, v2);
 		any |= c->leaf_count > 0;
 		cgroup_remove(c);
@@ -318,24 +337,46 @@ static bool is_run_name(const char *name)
 	return strlen(name) == CGROUP_ID_LEN && strspn(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == CGROUP_ID_LEN;
 }
 
+struct sweep {
+	const struct cgroup_host *host;
+	const struct cgroup_map *map;
+	bool (*alive)(const char *run_id, void *arg);
+	void *arg;
+};
+
+static int sweep_dir(const struct sweep *s, const struct cgroup_hierarchy *y)
+{
+	char path[PATH_MAX];
+	struct err ignored;
+	int swept = 0;
+	DIR *dir = cgroup_dir(s->host, y, path, &ignored) < 0 ? NULL : opendir(path);
+
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		const char *run_id = d->d_name + sizeof CGROUP_PREFIX - 1;
+		if (is_run_name(d->d_name) && !s->alive(run_id, s->arg) && sweep_run(s->host, s->map, run_id))
+			swept++;
+	}
+	if (dir)
+		(void) closedir(dir);
+	return swept;
+}
+
 int cgroup_sweep_on(const struct cgroup_host *h, bool (*alive)(const char *run_id, void *arg), void *arg)
 {
 	struct cgroup_map map;
 	struct err ignored;
-	char path[PATH_MAX];
 	int swept = 0;
 
 	if (cgroup_find(h, &map, &ignored) < 0)
 		return 0;
+	struct sweep s = { .host = h, .map = &map, .alive = alive, .arg = arg };
 	for (size_t i = 0; i < map.count; i++) {
-		DIR *dir = cgroup_dir(h, &map.of[i], path, &ignored) < 0 ? NULL : opendir(path);
-		for (struct dirent *d; dir && (d = readdir(dir));) {
-			const char *run_id = d->d_name + sizeof CGROUP_PREFIX - 1;
-			if (is_run_name(d->d_name) && !alive(run_id, arg) && sweep_run(h, &map, run_id))
-				swept++;
-		}
-		if (dir)
-			(void) closedir(dir);
+		struct cgroup_hierarchy y = map.of[i];
+		y.path = xstrdup(y.path);
+		do
+			swept += sweep_dir(&s, &y);
+		while (y.v2 && cgroup_up(&y));
+		free(y.path);
 	}
 	cgroup_map_done(&map);
 	return swept;

@@ -28,8 +28,8 @@ struct cgroup_host {
 	const char *user_bus; /* the socket of the user's systemd; NULL: found by $XDG_RUNTIME_DIR */
 	int (*make_dir)(int dirfd, const char *name, mode_t mode);
 	int (*remove_dir)(int dirfd, const char *name);
-	/* Puts this process into a scope of its own that is delegated to it. 0, or why not. */
-	int (*ask_scope)(const struct cgroup_host *h, const char *run_id, struct err *e);
+	/* Puts this process into a scope `name`.scope that is delegated to it. 0, or why not. */
+	int (*ask_scope)(const struct cgroup_host *h, const char *name, struct err *e);
 };
 extern const struct cgroup_host cgroup_this_host;
 
@@ -52,6 +52,13 @@ int cgroup_find(const struct cgroup_host *h, struct cgroup_map *ret, struct err 
 void cgroup_map_done(struct cgroup_map *m);
 /* cgroup_dir: where our own group of a hierarchy is in the file system. -ENOTSUP with the reason. */
 int cgroup_dir(const struct cgroup_host *h, const struct cgroup_hierarchy *y, char ret_path[PATH_MAX], struct err *e);
+/* cgroup_up: from a group to its parent. False: it is the outermost that the mount point shows. */
+bool cgroup_up(struct cgroup_hierarchy *y);
+
+/* ---- cgroup_scope.c ---- */
+
+bool cgroup_user_bus(const struct cgroup_host *h, char ret_path[PATH_MAX]); /* ret_path may be NULL */
+int cgroup_ask_scope(const struct cgroup_host *h, const char *name, struct err *e);
 
 /* ---- one run's groups ---- */
 
@@ -81,7 +88,7 @@ struct cgroup_ops {
 	int (*freeze)(const struct cgroup *c, bool on, struct err *e);
 	int (*kill)(const struct cgroup *c);
 };
-extern const struct cgroup_ops cgroup_v1_ops;
+extern const struct cgroup_ops cgroup_v2_own_ops, cgroup_v2_scope_ops, cgroup_v2_outer_ops, cgroup_v1_ops;
 
 int cgroup_create_on(const struct cgroup_host *h, const char *run_id, const struct policy *p, struct cgroup **ret,
     struct err *e);

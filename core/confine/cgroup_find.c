@@ -223,3 +223,14 @@ int cgroup_dir(const struct cgroup_host *h, const struct cgroup_hierarchy *y, ch
 		return err_say(e, ENOTSUP, "the path of our own group is too long");
 	return 0;
 }
+
+bool cgroup_up(struct cgroup_hierarchy *y)
+{
+	size_t root_len = y->mount_root && y->mount_root[1] ? strlen(y->mount_root) : 0;
+	char *slash = strrchr(y->path, '/');
+
+	if (!slash || slash[1] == '\0' || strlen(y->path) <= root_len)
+		return false;
+	slash[slash == y->path] = '\0'; /* of "/a" the slash stays */
+	return true;
+}
