@@ -385,16 +385,22 @@ void *block_take(struct event_block *b, size_t size)
 	return b->base ? b->base + at : NULL;
 }
 
-const char *block_text(struct event_block *b, const char *text, size_t len)
+char *block_space(struct event_block *b, size_t size)
 {
 	size_t at = b->used;
-	b->used = at + len + 1;
-	if (!b->base)
+	b->used = at + size;
+	return b->base ? b->base + at : NULL;
+}
+
+const char *block_text(struct event_block *b, const char *text, size_t len)
+{
+	char *space = block_space(b, len + 1);
+	if (!space)
 		return NULL;
 	if (len)
-		memcpy(b->base + at, text, len);
-	b->base[at + len] = '\0';
-	return b->base + at;
+		memcpy(space, text, len);
+	space[len] = '\0';
+	return space;
 }
 
 static const char *map_key(const void *items, size_t i, const struct field_items *kind)

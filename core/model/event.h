@@ -75,6 +75,7 @@ struct event {
 	enum outcome outcome;
 	enum layer layer;
 	enum basis basis;
+	const char *extra; /* from a recording of another version: the keys we do not know, as a JSON object; else NULL */
 	union {
 		struct {
 			const char *const *argv; size_t argv_count;

@@ -45,6 +45,7 @@ struct field_items { /* what one entry of a LIST or MAP looks like */
 	size_t max; /* longer lists are refused */
 };
 
+#define FIELD_STRS_MAX 4096                        /* of argv, flags and the like */
 #define FIELD_ITEM_MAX sizeof(struct event_limit) /* the largest entry of any list */
 
 /* event_fields: the rows of one type, NULL for EVENT_UNKNOWN. event_common: source, outcome, layer, basis. */
@@ -83,6 +84,7 @@ struct event_block {
 void block_begin(struct event_block *b);                        /* before each pass: leaves room for the event */
 struct event *block_make(struct event_block *b);                /* after the first pass */
 void *block_take(struct event_block *b, size_t size);           /* aligned for any entry; NULL while measuring */
+char *block_space(struct event_block *b, size_t size);          /* for bytes */
 const char *block_text(struct event_block *b, const char *text, size_t len); /* with a NUL after it */
 
 /* map_check: keys of a MAP are printable ASCII and distinct, or it could not be a JSON object. */

@@ -13,9 +13,8 @@
 /* Frames down have their verb as type, frames up have this bit: one that is echoed back is never taken for the other. */
 #define TYPE_EVENT 0x80
 
-/* A string but output; longer ones are not from us. Lists of strings are argv and flags. */
+/* A string but output; longer ones are not from us. */
 #define TEXT_MAX (64u << 10)
-#define STRS_MAX 4096
 
 struct put {
 	struct wire_out out;
@@ -26,7 +25,7 @@ static void put_fields(struct put *p, const void *base, const struct event_field
 
 static void put_strs(struct put *p, const char *const *strs, size_t count)
 {
-	p->invalid |= count > STRS_MAX;
+	p->invalid |= count > FIELD_STRS_MAX;
 	wire_put_u32(&p->out, (uint32_t) count);
 	for (size_t i = 0; i < count && !p->out.full; i++) {
 		p->invalid |= !strs[i];
@@ -163,7 +162,7 @@ static size_t get_count(struct get *g, const char *field, size_t max, size_t lea
 
 static void get_strs(struct get *g, void *base, const struct event_field *f)
 {
-	size_t count = get_count(g, f->name, STRS_MAX, 1);
+	size_t count = get_count(g, f->name, FIELD_STRS_MAX, 1);
 	const char **strs = count ? block_take(&g->block, count * sizeof(*strs)) : NULL;
 
 	for (size_t i = 0; i < count && !g->in.bad; i++) {
