@@ -80,8 +80,10 @@ static void put_utf8(const char *bytes, size_t len, struct buf *out)
 
 static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-static void put_base64(const unsigned char *s, size_t len, struct buf *out)
+void json_base64(const char *bytes, size_t len, struct buf *out)
 {
+	const unsigned char *s = (const unsigned char *) bytes;
+
 	buf_str(out, "{\"base64\":\"");
 	for (size_t i = 0; i < len; i += 3) {
 		size_t n = len - i < 3 ? len - i : 3;
@@ -100,7 +102,7 @@ void json_text(const char *bytes, size_t len, struct buf *out)
 	if (text_is_utf8(bytes, len))
 		put_utf8(bytes, len, out);
 	else
-		put_base64((const unsigned char *) bytes, len, out);
+		json_base64(bytes, len, out);
 }
 
 /* jansson takes some fifty times the memory of what it reads, and its stack grows with the depth: both are bounded by

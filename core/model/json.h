@@ -10,7 +10,11 @@
 
 #include <jansson.h>
 
+struct buf;
 struct err;
+
+/* json_base64: the second form of json_text, whatever the bytes are. Appended. */
+void json_base64(const char *bytes, size_t len, struct buf *out);
 
 #define JSON_DEPTH_MAX 16
 #define JSON_VALUES_MAX (64u << 10)
