@@ -23,6 +23,7 @@ struct language {
 	const char *const *programs;     /* any of these must be there; looked up in this order */
 	const char *const *argv;         /* "%i" the program found, "%f" the code's path, "%t" a path to compile to */
 	bool cr_is_fault;                /* CR LF breaks it (sh, bash, perl here-documents …): endings become LF */
+	bool needs_utf8;                 /* other bytes are a fault of its source, unless it names its encoding */
 };
 extern const struct language *const languages[]; /* NULL-terminated */
 

@@ -70,7 +70,7 @@ struct policy {
 	uint64_t limit[LIMIT_MAX];
 	enum on_output_limit on_output_limit;
 	enum require require;
-	char *root;              /* "host-usr", or a folder, or an image */
+	char *root;              /* "host-usr", "host" (as it is: levels without a view of their own), a folder or an image */
 	char **read_only, **writable;
 	enum network_policy network;
 	struct syscall_set *syscalls;

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Launches: one request to run something. Code comes from pastes, pipes and files, so it is looked at before it is
+ * taken: what could not be run as it was meant is refused or put right and said, never cut short.
+ */
+#include "core/model/launch.h"
+
+#include "core/base/base.h"
+#include "core/model/policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#define RANDOM_BYTES 10 /* of a ULID, after 48 bits of milliseconds since 1970 */
+
+/* ULID: sorts by time as text. The alphabet is Crockford's, without I, L, O, U. */
+static void run_id_make(char ret_id[27])
+{
+	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+	uint8_t random[RANDOM_BYTES];
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	uint64_t ms = (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+	for (int i = 9; i >= 0; i--, ms >>= 5)
+		ret_id[i] = digits[ms & 31];
+	if (getrandom(random, sizeof(random), 0) != (ssize_t) sizeof(random))
+		abort(); /* up to 256 bytes never fall short, getrandom(2); without them ids could meet */
+	unsigned bits = 0, have = 0;
+	for (int i = 0, o = 10; i < RANDOM_BYTES; i++) {
+		bits = (bits << 8) | random[i];
+		for (have += 8; have >= 5; have -= 5)
+			ret_id[o++] = digits[(bits >> (have - 5)) & 31];
+	}
+	ret_id[26] = '\0';
+}
+
+struct launch *launch_new(void)
+{
+	struct launch *l = xcalloc(1, sizeof(*l));
+
+	run_id_make(l->run_id);
+	l->stdin_fd = -1;
+	return l;
+}
+
+struct launch *launch_free(struct launch *l)
+{
+	if (l == NULL)
+		return NULL;
+	policy_free(l->policy);
+	free(l->code);
+	free(l->title);
+	strv_free(l->argv);
+	strv_free(l->env);
+	for (size_t i = 0; i < l->input_count; i++) {
+		free(l->inputs[i].source);
+		free(l->inputs[i].dest);
+	}
+	free(l->inputs);
+	free(l->output_dir);
+	free(l->project_dir);
+	free(l->record_path);
+	free(l);
+	return NULL;
+}
+
+/* A comment in the first two lines names another encoding: "# -*- coding: latin-1 -*-". PEP 263 has the form. */
+static bool python_has_coding(const char *code, size_t len)
+{
+	const char *p = code, *end = code + len;
+
+	for (int line = 0; line < 2 && p < end; line++) {
+		const char *nl = memchr(p, '\n', (size_t) (end - p)), *stop = nl != NULL ? nl : end;
+		while (p < stop && (*p == ' ' || *p == '\t' || *p == '\f'))
+			p++;
+		const char *word = p < stop && *p == '#' ? memmem(p, (size_t) (stop - p), "coding", 6) : NULL;
+		if (word != NULL && word + 6 < stop && (word[6] == ':' || word[6] == '='))
+			return true;
+		p = nl != NULL ? nl + 1 : end;
+	}
+	return false;
+}
+
+static int code_check(const struct language *lang, const char *code, size_t len, struct err *e)
+{
+	struct text_findings found;
+
+	if (len > CODE_MAX)
+		return err_say(e, EFBIG, "the code is %zu bytes long; at most %u MiB can be run, and it is never cut", len,
+		    CODE_MAX >> 20);
+	text_inspect(code, len, &found);
+	if (found.nuls > 0)
+		return err_say(e, EINVAL, "line %zu has a NUL byte in it: this is no program text", found.first_nul_line);
+	if (found.invalid > 0 && lang != NULL && lang->needs_utf8 && !python_has_coding(code, len))
+		return err_say(e, EILSEQ, "line %zu is not UTF-8, which %s needs; convert the file, or name its encoding "
+		    "in the first line (# coding: latin-1)", found.first_invalid_line, lang->title);
+	return 0;
+}
+
+/* CR LF becomes LF, in place. Returns how many. A CR elsewhere is part of the program. */
+static size_t endings_put_right(char *code, size_t *len)
+{
+	size_t to = 0, count = 0;
+
+	for (size_t from = 0; from < *len; from++) {
+		if (code[from] == '\r' && from + 1 < *len && code[from + 1] == '\n') {
+			count++;
+			continue;
+		}
+		code[to++] = code[from];
+	}
+	*len = to;
+	code[to] = '\0';
+	return count;
+}
+
+int launch_set_code(struct launch *l, const char *code, size_t len, char **ret_note, struct err *e)
+{
+	int r = code_check(l->language, code, len, e);
+	bool bom = len >= 3 && memcmp(code, "\xef\xbb\xbf", 3) == 0;
+	size_t endings = 0;
+	struct buf note = { 0 };
+
+	if (r < 0)
+		return r;
+	size_t skip = bom ? 3 : 0;
+	char *taken = xmalloc(len - skip + 1);
+	size_t taken_len = len - skip;
+	memcpy(taken, code + skip, taken_len);
+	taken[taken_len] = '\0';
+	if (l->language != NULL && l->language->cr_is_fault)
+		endings = endings_put_right(taken, &taken_len);
+	if (bom)
+		buf_str(&note, "a byte-order mark was left out");
+	if (endings > 0)
+		buf_printf(&note, "%s%zu line ending%s CR LF became LF, since %s takes CR for a part of the line",
+		    bom ? "; " : "", endings, endings == 1 ? "" : "s", l->language->title);
+
+	free(l->code);
+	l->code = taken;
+	l->code_len = taken_len;
+	sha256_hex(taken, taken_len, l->code_sha256);
+	if (ret_note != NULL)
+		*ret_note = note.len > 0 ? xstrdup(note.data) : NULL;
+	buf_done(&note);
+	return 0;
+}
