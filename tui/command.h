@@ -17,7 +17,8 @@ struct look {
 struct command {
 	const char *name;
 	const char *summary; /* one line in `belljar --help` */
-	const char *help;    /* all of `belljar NAME --help`; fits a screen */
+	const char *help;    /* all of `belljar NAME --help`; fits a screen. NULL: `main` prints it from its table */
+	bool reads_look;     /* takes the options of struct look from its own argv, so that it can answer for a wrong one */
 	int (*main)(const struct look *look, int argc, char **argv); /* argv[0] is the name; returns the exit status */
 };
 

@@ -8,6 +8,7 @@
 #include "core/base/base.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -48,8 +49,18 @@ int look_set_script(void *into, const struct option_row *row, const char *value,
 	return 0;
 }
 
+/* The lowest free number is given out next, so one after the other. Reading from, or writing to, what was closed fails
+ * as it would have. */
+static void hold_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 void look_init(struct look *look)
 {
+	hold_standard_descriptors();
 	/* Not LC_ALL: a decimal comma would break the numbers in JSON and presets. */
 	const char *locale = setlocale(LC_CTYPE, "");
 
@@ -107,4 +118,63 @@ void look_say(const struct look *look, const char *fmt, ...)
 	FREE char *line = text_line(text, strlen(text), look->ascii);
 	FREE char *whole = xprintf("belljar: %s\n", line);
 	(void) write_all(STDERR_FILENO, whole, strlen(whole)); /* nobody is left to tell */
+}
+
+int look_refuse(const struct look *look, const struct err *e)
+{
+	look_say(look, "%s", e->text);
+	return STATUS_CANNOT;
+}
+
+int look_print(const char *text)
+{
+	return write_all(STDOUT_FILENO, text, strlen(text)) < 0 ? STATUS_CANNOT : STATUS_OK;
+}
+
+int look_usage(const struct command *const *commands)
+{
+	struct buf out = { 0 };
+
+	buf_str(&out,
+		"Usage: belljar [FILE | -]           the screens, with code staged; nothing runs yet\n"
+		"       belljar COMMAND [OPTIONS]    one of:\n");
+	for (; *commands; commands++)
+		buf_printf(&out, "  %-10s %s\n", (*commands)->name, (*commands)->summary);
+	buf_str(&out,
+		"  help NAME  all about one of them, as does NAME --help\n"
+		"\n");
+	options_help(look_options, &out);
+	buf_str(&out,
+		"  --version\n"
+		"\n"
+		"Status: the target's own, or 124 time, 137 memory, 159 policy, 130 cancelled, 125 not run.\n");
+	int status = look_print(out.data);
+	buf_done(&out);
+	return status;
+}
+
+int look_check_file(int argc, char *const *argv, const struct command *const *commands, struct err *e)
+{
+	const char *word = argc > 1 ? argv[1] : "-", *names[32] = { NULL };
+	size_t count = 0;
+
+	if (argc > 1 && word[0] == '-' && word[1] && strcmp(word, "--") != 0) {
+		for (const struct option_row *row = look_options; row->name; row++)
+			names[count++] = row->name;
+		names[count++] = "help";
+		names[count++] = "version";
+		const char *near = str_nearest(word + strspn(word, "-"), names);
+		return err_say(e, EINVAL, "unknown option %s%s%s; belljar --help lists them", word,
+			near ? "; the nearest is --" : "", near ? near : "");
+	}
+	if (strcmp(word, "-") == 0 || strcmp(word, "--") == 0 || access(word, F_OK) == 0)
+		return 0;
+	while (count + 2 < ARRAY_LEN(names) && commands[count]) {
+		names[count] = commands[count]->name;
+		count++;
+	}
+	names[count] = "help";
+	const char *near = str_nearest(word, names);
+	return err_say(e, EINVAL, "\"%s\" is neither a subcommand nor a file%s%s; belljar --help lists them", word,
+		near ? "; the nearest is " : "", near ? near : "");
 }

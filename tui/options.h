@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+#define BELLJAR_VERSION "0.1.0"
+
 struct buf;
 struct err;
 struct option_row;
@@ -68,12 +70,25 @@ int look_set_script(void *into, const struct option_row *row, const char *value,
 	  .man = "Take keys and commands from FILE, for tests and demonstrations.",                              \
 	  .at = (where) }
 
-/* look_init: what the locale, NO_COLOR and the terminal say when no option was given. */
+/* look_init: what the locale, NO_COLOR and the terminal say when no option was given. First of all it makes sure that
+ * descriptors 0, 1 and 2 are open, so that no file of ours can become somebody's standard output. */
 void look_init(struct look *look);
 /*
  * look_take: takes the general options out of argv[1..*argc - 1], up to "--", and fills `look`. With `leading`, only
  * those before the first other word: what follows belongs to a subcommand that reads them itself.
  */
 int look_take(struct look *look, bool leading, int *argc, char **argv, struct err *e);
-/* look_say: "belljar: TEXT" as one scrubbed line on standard error. */
+/* look_say: "belljar: TEXT" as one scrubbed line on standard error. look_refuse: an error, so; returns 125. */
 void look_say(const struct look *look, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int look_refuse(const struct look *look, const struct err *e);
+
+/* look_print: to standard output. look_usage: `belljar --help`, with the summaries of a NULL-ended table. Both return
+ * the exit status: a full or closed standard output is no success. */
+int look_print(const char *text);
+int look_usage(const struct command *const *commands);
+
+/*
+ * look_check_file: what `belljar WORD…` without a subcommand may be: nothing, "-", or a file that is there.
+ * Returns: 0, or -EINVAL with the nearest subcommand or option where the word looks like one that was meant.
+ */
+int look_check_file(int argc, char *const *argv, const struct command *const *commands, struct err *e);

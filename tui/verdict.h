@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one line in which a run without screens says how it ended.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/base.h"
+
+struct event;
+
+/* What was counted on the way and is not in the exit event. */
+struct tally {
+	uint64_t denied;                    /* calls */
+	bool denied_unseen;                 /* they were not watched: none counted does not mean none made */
+	uint64_t removed[TEXT_REMOVED_MAX]; /* sequences taken out of what went to our terminal */
+};
+
+/* verdict_line: "ok in 0.05 s (cpu 0.03 s, memory peak 11 MiB, 0 denied)", without newline, scrubbed. Appended. */
+void verdict_line(const struct event *exit, const struct tally *t, bool ascii, struct buf *out);
