@@ -151,10 +151,9 @@ void json_text(const char *bytes, size_t len, struct buf *out);
 /* event_line: one scrubbed line for a person:
  * "00:06.1 DENIED python3[4] ptrace(PTRACE_ATTACH, pid=1)  refused  EPERM, rule default:debug: the system-call filter".
  * event_words: the same without the time. For the plain timeline, the ticker and the Events list. Of an output event,
- * the first line. verdict_line: the exit event as the one line that ends a run. No newline; appended. */
+ * the first line. No newline; appended. */
 void event_line(const struct event *ev, bool ascii, struct buf *out);
 void event_words(const struct event *ev, bool ascii, struct buf *out);
-void verdict_line(const struct event *exit_event, bool ascii, struct buf *out);
 
 /* Verbs: what a front end may say to a supervisor. They travel on the same socket, the other way. */
 enum verb { VERB_ANSWER = 1, VERB_STOP, VERB_PAUSE, VERB_RESUME, VERB_STDIN, VERB_RESIZE, VERB_LAUNCH, VERB_MAX };

@@ -274,18 +274,13 @@ static void tell_error(const struct event *ev, struct words *w)
 	put_or(ev->error.remedy, "", &w->why);
 }
 
-static void put_ending(const struct event *ev, struct buf *out)
-{
-	buf_str(out, verdict_name(ev->exit.verdict));
-	if (ev->exit.status >= 0)
-		buf_printf(out, ", status %" PRId64, ev->exit.status);
-	if (ev->exit.signal)
-		buf_printf(out, ", %s", ev->exit.signal);
-}
-
 static void tell_exit(const struct event *ev, struct words *w)
 {
-	put_ending(ev, &w->what);
+	buf_str(&w->what, verdict_name(ev->exit.verdict));
+	if (ev->exit.status >= 0)
+		buf_printf(&w->what, ", status %" PRId64, ev->exit.status);
+	if (ev->exit.signal)
+		buf_printf(&w->what, ", %s", ev->exit.signal);
 	put_or(ev->exit.evidence, "", &w->why);
 }
 
@@ -389,25 +384,4 @@ void event_line(const struct event *ev, bool ascii, struct buf *out)
 
 	buf_printf(out, "%02" PRIu64 ":%02u.%u ", tenths / 600, (unsigned) (tenths / 10 % 60), (unsigned) (tenths % 10));
 	event_words(ev, ascii, out);
-}
-
-void verdict_line(const struct event *exit_event, bool ascii, struct buf *out)
-{
-	struct buf raw = { .data = NULL };
-
-	put_ending(exit_event, &raw);
-	if (exit_event->exit.evidence)
-		buf_printf(&raw, ": %s", exit_event->exit.evidence);
-	buf_str(&raw, " (wall ");
-	put_seconds(exit_event->exit.wall_s, &raw);
-	buf_str(&raw, ", cpu ");
-	put_seconds(exit_event->exit.cpu_s, &raw);
-	buf_str(&raw, ", memory peak ");
-	put_bytes(exit_event->exit.memory_peak, &raw);
-	buf_str(&raw, ")");
-	if (exit_event->exit.processes_left && exit_event->exit.processes_left != UNKNOWN_U64) {
-		buf_printf(&raw, "; processes left behind: %" PRIu64, exit_event->exit.processes_left);
-	}
-	(void) put_part(&raw, ascii, out);
-	buf_done(&raw);
 }
