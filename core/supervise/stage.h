@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What crosses between host and sandbox as files: inputs and projects on the way in, output folders on the way out, and
+ * the report of what a run changed in a copy-on-write view. One side of each is hostile; see stage.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+
+#define STAGE_SKIPPED_MAX 100       /* of those, path and reason are kept; the rest is counted */
+#define STAGE_FILES_MAX   1000000u  /* whatever the caps say: names wait in memory */
+
+struct stage_want {
+	uid_t uid;                  /* owner of what is made, where we are root; (uid_t) -1: ourselves */
+	gid_t gid;
+	bool read_only;             /* nothing made may be written afterwards */
+	bool links;                 /* copy symbolic links as links (a project); else they are refused */
+	uint64_t max_bytes;
+	uint64_t max_files;         /* files, folders and links together, those passed over included */
+};
+
+struct stage_skip {
+	char *path;                 /* below the folder; bytes from a target: scrub before showing */
+	const char *why;
+};
+struct stage_done {
+	uint64_t bytes, files;      /* copied; folders do not count */
+	char *cut;                  /* stage_copy_out: NULL, or why not all of it is there */
+	struct stage_skip *skipped; /* the first STAGE_SKIPPED_MAX of skipped_count */
+	uint64_t skipped_count;
+};
+void stage_clear(struct stage_done *d); /* frees what it holds */
+
+/*
+ * stage_copy_in: a file or tree of the host's at `name` below dest_dirfd (NULL: what is in the folder `source` goes
+ * into dest_dirfd itself). Nothing special, no link followed, the last component of `source` included, nothing
+ * overwritten, no cap crossed: each is an error that names the path. What was made before an error stays, for the
+ * caller to remove with the folder. ret may be NULL. -EFBIG: a cap; -ELOOP: a link; -EINVAL: a special file; another.
+ */
+int stage_copy_in(const char *source, int dest_dirfd, const char *name, const struct stage_want *want,
+    struct stage_done *ret, struct err *e);
+
+/*
+ * stage_copy_out: regular files and folders below src_dirfd, of a run that is dead, into the folder `dest`, which is
+ * made 0700 if missing. Links, special files and files with a second name are passed over and listed; a cap ends it,
+ * said in ret->cut. setuid, setgid and writing by others are taken away. -EEXIST, before anything is copied: `dest` has
+ * one of the names. Gives: *ret, cleared by the caller, filled as far as it went on failure too.
+ */
+int stage_copy_out(int src_dirfd, const char *dest, const struct stage_want *caps, struct stage_done *ret,
+    struct err *e);
+
+enum stage_change { STAGE_ADDED, STAGE_CHANGED, STAGE_REMOVED };
+struct stage_listener {
+	/* path: below the project, a folder's ends in "/"; bytes: the size now, 0 for what is gone. */
+	void (*changed)(void *arg, enum stage_change what, const char *path, uint64_t bytes);
+	void *arg;
+	uint64_t max;               /* no more than these are told */
+};
+/*
+ * stage_report: what the upper folder of an overlay says was changed against the lower one. Returns how many changes
+ * were not told because of `max` (a lower bound: a flood is not counted to its end), or -errno.
+ */
+int stage_report(int upper_dirfd, const char *lower, const struct stage_listener *to, struct err *e);
