@@ -12,6 +12,8 @@ scratch=$(mktemp -d /tmp/bj-test-XXXXXX) || exit 1
 chmod 755 "$scratch"
 trap 'rm -rf "$scratch"' EXIT
 export HOME=$scratch
+tools=$scratch/tools # what a run gets as its input: the probe
+mkdir "$tools" && cp "$PROBE" "$tools/probe" && chmod 755 "$tools" "$tools/probe"
 unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR
 unset "${!BELLJAR_@}"
 
@@ -124,14 +126,18 @@ got() { json "$1" "$scratch/result"; }
 event() { json "$1" "$(got 'o["recording"]')"; }
 errors() { cat "$scratch/errors"; }
 
-# probe LEVEL ARG...: runs the probe at a level and prints its line. The level's view holds the host's /usr only, so the
-# probe is given as an input.
+# probe LEVEL [OPTION VALUE]... ARG...: runs the probe at a level; `got` and `event` tell about it. The view of a level may
+# hold the host's /usr only, so the probe goes in as an input.
 probe() {
-	local level=$1
+	local level=$1 options=()
 	shift
-	run -p "$level" --input "$PROBE:/data/probe" -- "$(probe_path "$level")" "$@"
+	while [[ $1 == --* ]]; do
+		options+=("$1" "$2")
+		shift 2
+	done
+	run -p "$level" "${options[@]}" --input "$tools" -- "$(probe_path "$level")" "$@" </dev/null
 }
-probe_path() { # LEVEL: where an input to /data/probe is to be seen there
+probe_path() { # LEVEL: where --input "$tools" puts it
 	case $1 in
 	subprocess) echo data/probe ;;
 	*) echo /data/probe ;;

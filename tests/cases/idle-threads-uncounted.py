@@ -1,0 +1,12 @@
+# case: a thread for each of many cores reserves stacks and touches none of them
+# options: --memory 256M
+# levels: subprocess
+# want-verdict: ok
+# want-stdout: ^started 48$
+import threading
+gate = threading.Event()
+threads = [threading.Thread(target=gate.wait) for _ in range(48)]
+for thread in threads:
+    thread.start()
+print("started", len(threads))
+gate.set()

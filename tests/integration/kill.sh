@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A hundred kills: one process of a run at a time, at a random moment of its life, spread over target, reaper,
+# supervisor, front end and guard, at each level. Whatever is killed, within seconds nothing of the run is left: no
+# process, no mount, no control group, no temporary folder.
+. "$(dirname "$0")/lib.sh"
+cd "$scratch" || exit 1
+kills=${KILLS:-100}
+
+# A program of our own path, so that its processes can be told from those of other tests.
+mkdir -p mine/build
+cp "$BELLJAR" "${BELLJAR%/*}"/belljar-screens mine/build/ 2>/dev/null
+ln -s "$here/presets" mine/presets
+ln -s "$here/examples" mine/examples
+mine=$scratch/mine/build/belljar
+
+# Every process below PID, itself first: depth first, as in the tree of a run.
+family() {
+	local child children
+	echo "$1"
+	read -ra children 2>/dev/null <"/proc/$1/task/$1/children" || return
+	for child in "${children[@]}"; do family "$child"; done
+}
+descendant() { # PID DEPTH: the first one that far below, or nothing
+	family "$1" | sed -n "$(($2 + 1))p"
+}
+
+# The kinds of process to kill, by their place below the front end. At subprocess there is no reaper.
+victims() {
+	case $1 in
+	subprocess) echo 'front supervisor target' ;;
+	namespaces) echo 'front supervisor reaper target' ;;
+	esac
+}
+place() { # LEVEL VICTIM
+	case $1/$2 in
+	*/front) echo 0 ;;
+	*/supervisor) echo 1 ;;
+	namespaces/reaper) echo 2 ;;
+	subprocess/target) echo 2 ;;
+	namespaces/target) echo 3 ;;
+	esac
+}
+
+nap() { read -rt "0.$(printf %03d $((RANDOM % $1)))" <> <(:); } # up to so many milliseconds
+
+# One kill. The target starts children and a daemon of its own, so that there is something to leave behind.
+kill_one() { # LEVEL VICTIM MARK: says what was left
+	local front pid
+	"$mine" run -q -p "$1" --wall 30s --input "$tools" -- /bin/sh -c \
+		"$(probe_path "$1") orphan 40 $3; $(probe_path "$1") sleep 40 $3 & $(probe_path "$1") sleep 40 $3" \
+		>/dev/null 2>&1 </dev/null &
+	front=$!
+	nap 120
+	pid=$(descendant $front "$(place "$1" "$2")")
+	if [ -n "$pid" ]; then
+		kill -KILL "$pid" 2>/dev/null
+	else
+		missed=$((missed + 1)) # it was not born yet: the front end is killed instead, which is a moment too
+		kill -KILL $front 2>/dev/null
+	fi
+	# A run that lives on because its victim had children is ended as a person would.
+	wait_until 1 gone $front || kill -TERM $front 2>/dev/null
+	wait $front 2>/dev/null
+	wait_until 6 none_left "$3" && return 0
+	leftovers "$3"
+	return 1
+}
+gone() { ! kill -0 "$1" 2>/dev/null; }
+
+clear_away() { # a failure must not make the next one fail: the processes are this script's own, by their mark
+	local pid
+	leftovers "$1" | sed -n 's/^process \([0-9]*\) .*/\1/p' | while read -r pid; do kill -KILL "$pid" 2>/dev/null; done
+	leftovers_begin
+}
+
+missed=0
+each=$((kills / 8 + 1))
+for level in $levels; do
+	[ "$level" = subprocess ] || here userns "$level" || continue
+	for victim in $(victims "$level"); do
+		leftovers_begin
+		bad=
+		for n in $(seq 1 "$each"); do
+			mark=$scratch/mine-$level-$victim-$n
+			left=$(kill_one "$level" "$victim" "$mark") || {
+				bad+="kill $n: $left"$'\n'
+				clear_away "$mark"
+			}
+		done
+		is "$level: $each kills of the $victim leave nothing" "$bad" ''
+	done
+done
+
+# What the front end says when its supervisor is gone.
+"$mine" run --json -p subprocess --wall 30s --input "$tools" -- data/probe sleep 40 lost-supervisor >lost 2>errors </dev/null &
+front=$!
+ok 'the run is under way' wait_until 5 pgrep -f 'probe sleep 40 lost-supervisor'
+kill -KILL "$(descendant $front 1)"
+wait $front
+is 'a lost supervisor: verdict and status' "$? $(json 'o["verdict"]' lost)" '125 lost'
+
+# The guard and the screens, in a terminal of their own.
+if here script 'the guard and the screens' && [ -x mine/build/belljar-screens ]; then
+	echo 'import time; time.sleep(40)' >sleeper.py
+	leftovers_begin
+	bad=
+	for depth in 0 0 0 1 1 1 2; do
+		TERM=xterm-256color script -qec "$mine $scratch/sleeper.py" /dev/null >screen 2>&1 < <(read -rt 0.4 <> <(:); printf r; read -rt 2 <> <(:)) &
+		session=$!
+		wait_until 3 pgrep -f "^$mine $scratch/sleeper.py"
+		nap 900
+		guard=$(pgrep -of "^$mine $scratch/sleeper.py")
+		[ -z "$guard" ] || kill -KILL "$(descendant "$guard" $depth)" 2>/dev/null
+		wait_until 3 gone $session || kill -HUP $session 2>/dev/null
+		wait $session 2>/dev/null
+		wait_until 6 none_left "$scratch/mine" || bad+="$(leftovers "$scratch/mine")"$'\n'
+	done
+	is 'kills of the guard, the screens and their supervisor leave nothing' "$bad" ''
+fi
+echo "# $missed of the victims were not born when their moment came"
+plan_end
