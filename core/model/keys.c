@@ -420,6 +420,10 @@ const char *key_means(const struct preset_key *k)
 
 const char *key_value_means(const struct policy *p, const struct preset_key *k)
 {
+	if (k->set == root_set && strcmp(p->root, "host") == 0)
+		return "the host's files as they are, with the rights that the target's user has to them";
+	if (k->set == root_set)
+		return strcmp(p->root, "host-usr") == 0 ? "a read-only view of the host's /usr and what it needs" : NULL;
 	if (k->set == word_set)
 		return k->words[word_value(p, k)].means;
 	if (k->set == switch_set)

@@ -73,7 +73,7 @@ static void key_line(const struct policy *p, const struct preset_key *k, struct 
 	FREE char *name = xprintf("%s.%s", k->section, k->name);
 
 	k->show(p, k, &value);
-	buf_printf(out, "%-24s %-12s %s%s%s\n", name, value.len > 0 ? value.data : "-", key_means(k),
+	buf_printf(out, "%-24s %-12s  %s%s%s\n", name, value.len > 0 ? value.data : "-", key_means(k),
 	    value_means != NULL ? ": " : "", value_means != NULL ? value_means : "");
 	buf_done(&value);
 }
@@ -98,7 +98,7 @@ static void group_line(const char *action, const char *rule, const char *means, 
 
 	if (calls == NULL)
 		return;
-	buf_printf(out, "%-24s %-12s %s (%zu):", head, rule, means, strv_len(calls));
+	buf_printf(out, "%-24s %-12s  %s (%zu):", head, rule, means, strv_len(calls));
 	for (char *const *call = calls; *call != NULL; call++)
 		buf_printf(out, " %s", *call);
 	buf_str(out, "\n");
@@ -118,7 +118,7 @@ static void syscalls_describe(const struct policy *p, struct buf *out)
 			strv_free(calls);
 		}
 	}
-	buf_printf(out, "%-24s %-12s %s\n", "calls absent", "-", "every other call: answered ENOSYS, as if this kernel had none");
+	buf_printf(out, "%-24s %-12s  %s\n", "calls absent", "-", "every other call: answered ENOSYS, as if this kernel had none");
 }
 
 void policy_describe(const struct policy *p, struct buf *out)
@@ -157,7 +157,7 @@ static void call_line(const struct policy *p, const char *sign, const char *call
 	enum syscall_action action = policy_syscall(p, call, &rule);
 	FREE char *name = xprintf("call %s", call);
 
-	buf_printf(out, "%s %-24s %-12s %s\n", sign, name, action_words[action], *rule != '\0' ? rule : "in no group");
+	buf_printf(out, "%s %-24s %-12s  %s\n", sign, name, action_words[action], *rule != '\0' ? rule : "in no group");
 }
 
 /* Calls that end differently; a group that only has another name is no difference. */

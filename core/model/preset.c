@@ -23,6 +23,7 @@ struct loading {
 	struct policy *p;
 	const char *file;   /* in hand */
 	bool *stated;       /* one for each key: some file of the chain has it */
+	bool parent_lost;   /* it was told; what the parent would have stated is not told again, key by key */
 	struct chain chain;
 	struct ini_faults *faults;
 };
@@ -64,14 +65,19 @@ static void load_parent(struct loading *l, const char *file, const char *parent,
 	struct err e = { 0 };
 	char *path;
 
-	if (!named_ok(parent)) /* told with the other keys */
+	if (!named_ok(parent)) { /* told with the other keys */
+		l->parent_lost = true;
 		return;
+	}
 	if (named_find(PRESET_FOLDER, "preset", parent, file, &path, &e) < 0) {
+		l->parent_lost = true;
 		ini_fault(l->faults, file, line, "extends: %s", e.text);
 		return;
 	}
-	if (load_file(l, path, &e) < 0)
+	if (load_file(l, path, &e) < 0) {
+		l->parent_lost = true;
 		ini_fault(l->faults, file, line, "extends: %s", e.text);
+	}
 	free(path);
 }
 
@@ -127,7 +133,8 @@ static void policy_finish(struct loading *l, const char *file, bool by_name)
 	struct policy *p = l->p;
 	FREE char *stem = named_stem(file);
 
-	missing_check(l, file);
+	if (!l->parent_lost)
+		missing_check(l, file);
 	calls_check(l, file, "deny", p->deny);
 	calls_check(l, file, "allow", p->allow);
 	for (char **call = p->deny; call != NULL && *call != NULL; call++)
