@@ -153,28 +153,46 @@ int look_usage(const struct command *const *commands)
 	return status;
 }
 
-int look_check_file(int argc, char *const *argv, const struct command *const *commands, struct err *e)
+static int unknown_command(const char *word, const char *what, const struct command *const *commands, struct err *e)
 {
-	const char *word = argc > 1 ? argv[1] : "-", *names[32] = { NULL };
+	const char *names[32] = { NULL };
 	size_t count = 0;
 
-	if (argc > 1 && word[0] == '-' && word[1] && strcmp(word, "--") != 0) {
-		for (const struct option_row *row = look_options; row->name; row++)
-			names[count++] = row->name;
-		names[count++] = "help";
-		names[count++] = "version";
-		const char *near = str_nearest(word + strspn(word, "-"), names);
-		return err_say(e, EINVAL, "unknown option %s%s%s; belljar --help lists them", word,
-			near ? "; the nearest is --" : "", near ? near : "");
-	}
-	if (strcmp(word, "-") == 0 || strcmp(word, "--") == 0 || access(word, F_OK) == 0)
-		return 0;
-	while (count + 2 < ARRAY_LEN(names) && commands[count]) {
+	for (; count + 2 < ARRAY_LEN(names) && commands[count]; count++)
 		names[count] = commands[count]->name;
-		count++;
-	}
 	names[count] = "help";
 	const char *near = str_nearest(word, names);
-	return err_say(e, EINVAL, "\"%s\" is neither a subcommand nor a file%s%s; belljar --help lists them", word,
+	return err_say(e, EINVAL, "\"%s\" is %s%s%s; belljar --help lists them", word, what,
 		near ? "; the nearest is " : "", near ? near : "");
+}
+
+int look_no_help(const struct look *look, const char *name, const struct command *const *commands)
+{
+	struct err e;
+
+	(void) unknown_command(name, "no subcommand", commands, &e);
+	return look_refuse(look, &e);
+}
+
+static int unknown_option(const char *word, struct err *e)
+{
+	const char *names[ARRAY_LEN(look_options) + 2] = { "help", "version" };
+	size_t count = 2;
+
+	for (const struct option_row *row = look_options; row->name; row++)
+		names[count++] = row->name;
+	const char *near = str_nearest(word + strspn(word, "-"), names);
+	return err_say(e, EINVAL, "unknown option %s%s%s; belljar --help lists them", word,
+		near ? "; the nearest is --" : "", near ? near : "");
+}
+
+int look_check_file(int argc, char *const *argv, const struct command *const *commands, struct err *e)
+{
+	const char *word = argc > 1 ? argv[1] : "-";
+
+	if (strcmp(word, "-") == 0 || strcmp(word, "--") == 0)
+		return 0;
+	if (word[0] == '-')
+		return unknown_option(word, e);
+	return access(word, F_OK) == 0 ? 0 : unknown_command(word, "neither a subcommand nor a file", commands, e);
 }

@@ -44,10 +44,13 @@ int main(int argc, char **argv)
 		return dispatch(c, &look, argc - 1, argv + 1);
 	if (strcmp(word, "--version") == 0)
 		return look_print("belljar " BELLJAR_VERSION "\n");
-	if (strcmp(word, "help") == 0 && argc > 2 && (c = find(argv[2])))
+	bool help = strcmp(word, "help") == 0;
+	if (help && argc > 2 && (c = find(argv[2])))
 		return dispatch(c, &look, 2, (char *[]) { argv[2], help_word, NULL });
-	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (strcmp(word, "help") == 0 && argc == 2))
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (help && argc == 2))
 		return look_usage(commands);
+	if (help)
+		return look_no_help(&look, argv[2], commands);
 	if (look_take(&look, false, &argc, argv, &e) < 0 || look_check_file(argc, argv, commands, &e) < 0)
 		return look_refuse(&look, &e);
 	return command_screens.main(&look, argc, argv);

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 64, CELL = 39, LABEL = 21, WIDE_LABEL = 25 };
+enum { OPTIONS_MAX = 64, CELL = 39, LABEL = 20, WIDE_LABEL = 25 };
 
 struct parser {
 	const struct option_row *table;
@@ -186,7 +186,7 @@ static void pad_to(struct buf *out, size_t start, size_t column)
 		buf_str(out, " ");
 }
 
-/* A row that fits beside another one: its label and phrase within half of the screen. */
+/* A row that fits beside another one: its label and phrase, and a blank, within half of the screen. */
 static bool is_short(const struct option_row *row)
 {
 	struct buf label = { 0 };
@@ -205,19 +205,16 @@ void options_help(const struct option_row *table, struct buf *out)
 	for (const struct option_row *row = table; row->name; row++) {
 		if (row->hidden)
 			continue;
-		bool is_half = is_short(row) && !row->heading;
-		if (half && !is_half) {
+		if (half && (!is_short(row) || row->heading)) {
 			buf_str(out, "\n");
 			half = false;
 		}
 		if (row->heading)
 			buf_printf(out, "%s:\n", row->heading);
-		if (half)
-			pad_to(out, line, 2 + CELL);
-		else
+		if (!half)
 			line = out->len;
-		size_t cell = half ? line + 2 + CELL : line + 2;
-		pad_to(out, line, cell - line);
+		pad_to(out, line, half ? 2 + CELL : 2);
+		size_t cell = out->len;
 		label_of(row, out);
 		pad_to(out, cell, is_short(row) ? LABEL : WIDE_LABEL);
 		buf_str(out, row->help);

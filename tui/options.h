@@ -88,7 +88,8 @@ int look_print(const char *text);
 int look_usage(const struct command *const *commands);
 
 /*
- * look_check_file: what `belljar WORD…` without a subcommand may be: nothing, "-", or a file that is there.
+ * look_no_help: `belljar help NAME` for no subcommand. look_check_file: what `belljar WORD…` without a subcommand may be: nothing, "-", or a file that is there.
  * Returns: 0, or -EINVAL with the nearest subcommand or option where the word looks like one that was meant.
  */
+int look_no_help(const struct look *look, const char *name, const struct command *const *commands); /* 125 */
 int look_check_file(int argc, char *const *argv, const struct command *const *commands, struct err *e);

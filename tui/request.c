@@ -61,11 +61,11 @@ static int refuse_later(void *into, const struct option_row *row, const char *va
 	{ .name = opt, .argument = arg, .help = phrase, .man = text, .set = set_limit, .at = which }
 
 const struct option_row request_options[] = {
-	{ .name = "preset", .letter = 'p', .argument = "NAME|FILE", .help = "how strongly it is isolated (namespaces)",
+	{ .name = "preset", .letter = 'p', .argument = "NAME|FILE", .help = "how it is isolated (without this: namespaces)",
 	  .man = "The preset to run under: a name that belljar preset list shows, or a file when the word has a slash. "
 		 "Without it: namespaces.",
 	  .set = option_set_text, FIELD(preset) },
-	{ .name = "lang", .letter = 'l', .argument = "NAME", .help = "the language, where it cannot be seen from the code",
+	{ .name = "lang", .letter = 'l', .argument = "NAME", .help = "the language, where the code does not show it",
 	  .man = "The language of the code. Without it, the first line (#!), the file's ending and the text decide.",
 	  .set = option_set_text, FIELD(language) },
 	{ .letter = 'c', .name = "code", .argument = "CODE", .help = "the code itself, in place of a FILE",
@@ -82,40 +82,40 @@ const struct option_row request_options[] = {
 	  .man = "A folder that the target sees as its working folder and may change: what it writes goes to a copy, the "
 		 "folder stays as it is, and the changes are told at the end.",
 	  .set = option_set_text, FIELD(project) },
-	{ .name = "env", .argument = "NAME=VALUE", .repeats = true, .help = "a variable it gets; its environment is empty",
+	{ .name = "env", .argument = "NAME=VALUE", .repeats = true, .help = "a variable for its otherwise empty environment",
 	  .man = "A variable for the target, whose environment is otherwise empty. May be given again.",
 	  .set = add_env, FIELD(env) },
-	{ .name = "pass", .argument = "NAME", .repeats = true, .help = "one of your variables, handed on",
-	  .man = "Hand one of your own variables on to the target. May be given again.", .set = add_pass, FIELD(pass) },
-	{ .name = "stdin", .argument = "FILE", .help = "its standard input, in place of yours",
-	  .man = "What the target reads on standard input. Without it: yours, or nothing when the code itself came there.",
-	  .set = option_set_text, FIELD(stdin_path) },
-	{ .name = "record", .argument = "FILE", .help = "a new file for the recording, in place of the usual one",
-	  .man = "Where the recording goes; the file must not exist yet. Without it: a file of its own in the state folder.",
-	  .set = option_set_text, FIELD(record) },
 	{ .name = "events", .argument = "FILE|FD", .help = "events as JSON Lines, while they happen",
 	  .man = "Write each event as a line of JSON while it happens: to a new file (mode 0600), a FIFO or a device, or to "
 		 "an open descriptor by number. On descriptor 1 or 2 the events stand in for what would else be printed there.",
 	  .set = option_set_text, FIELD(events) },
 
-	{ .name = "json", .help = "one result object", .man = "Print one JSON object with verdict, output and all that was "
-		 "refused on standard output, in place of the target's own output. Also when nothing could be run.",
-	  .set = option_set_flag, FIELD(json) },
+	{ .name = "pass", .argument = "NAME", .repeats = true, .help = "your own variable",
+	  .man = "Hand one of your own variables on to the target. May be given again.", .set = add_pass, FIELD(pass) },
+	{ .name = "stdin", .argument = "FILE", .help = "what it reads",
+	  .man = "What the target reads on standard input. Without it: yours, or nothing when the code itself came there.",
+	  .set = option_set_text, FIELD(stdin_path) },
+	{ .name = "record", .argument = "FILE", .help = "where to record",
+	  .man = "Where the recording goes; the file must not exist yet. Without it: a file of its own in the state folder.",
+	  .set = option_set_text, FIELD(record) },
 	{ .name = "no-record", .help = "no recording", .man = "Keep no recording of this run.",
 	  .set = option_set_flag, FIELD(no_record) },
+	{ .name = "json", .help = "one JSON object", .man = "Print one JSON object with verdict, output and all that was "
+		 "refused on standard output, in place of the target's own output. Also when nothing could be run.",
+	  .set = option_set_flag, FIELD(json) },
+	{ .name = "best-effort", .help = "run though weaker", .man = "Run even where this machine cannot hold all that the "
+		 "preset asks for. The result says what was not held.", .set = option_set_flag, FIELD(best_effort) },
 	{ .name = "quiet", .letter = 'q', .help = "no verdict line", .man = "Neither notes nor the line with the verdict; "
 		 "errors are still told.", .set = option_set_flag, FIELD(quiet) },
 	{ .name = "verbose", .letter = 'v', .help = "tell each event", .man = "Tell each event on standard error as it "
 		 "happens, but for output and meters.", .set = option_set_flag, FIELD(verbose) },
-	{ .name = "best-effort", .help = "although weaker", .man = "Run even where this machine cannot hold all that the "
-		 "preset asks for. The result says what was not held.", .set = option_set_flag, FIELD(best_effort) },
 	{ .name = "help", .letter = 'h', .help = "this", .man = "Print a summary of these options.",
 	  .set = option_set_flag, FIELD(help) },
 
 	{ .name = "wall", .argument = "TIME", .help = "on the clock", .heading = "Limits, over the preset's (10s, 1.5m; "
 		 "64M, 1G; or unlimited)", .set = set_limit, .at = LIMIT_WALL,
 	  .man = "Time on the clock: 500ms, 10s, 2m. Each limit goes before the preset's, and may be unlimited." },
-	LIMIT("cpu", "TIME", LIMIT_CPU, "CPU time, all tasks", "CPU time of all its processes together."),
+	LIMIT("cpu", "TIME", LIMIT_CPU, "CPU, all tasks", "CPU time of all its processes together."),
 	LIMIT("cpus", "N", LIMIT_CPUS, "cores at once", "Cores that it may use at once: 1, 0.5, 2."),
 	LIMIT("memory", "SIZE", LIMIT_MEMORY, "all processes",
 		"Memory of all its processes and writable places together: 64M, 1G."),

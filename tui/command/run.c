@@ -307,6 +307,12 @@ static void on_moved(void *arg)
 	turn(arg);
 }
 
+static void give_up(struct outlet *o)
+{
+	if (outlet_waiting(o))
+		outlet_give_up(o);
+}
+
 /* The first asks the target to end, the second ends it and waits for no reader any more. */
 static void on_signal(void *arg, int signo)
 {
@@ -315,9 +321,9 @@ static void on_signal(void *arg, int signo)
 	(void) signo;
 	stop(s, s->signals++ ? 0 : GRACE_NS);
 	if (s->signals > 1 || s->over) {
-		outlet_give_up(&s->out[STREAM_STDOUT]);
-		outlet_give_up(&s->out[STREAM_STDERR]);
-		outlet_give_up(&s->events);
+		give_up(&s->out[STREAM_STDOUT]);
+		give_up(&s->out[STREAM_STDERR]);
+		give_up(&s->events);
 	}
 	turn(s);
 }
