@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The application's life: it opens, lets keys, pastes and events in, draws at most so many frames a second, ends. What
+ * the keys do stands in actions.c, what a frame looks like in frame.c and in the views.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/base/base.h"
+#include "core/model/model.h"
+#include "core/supervise/supervise.h"
+#include "tui/screen/app.h"
+#include "tui/screen/curses.h"
+
+#define FRAME_NS (50 * NS_PER_MS)      /* 20 frames a second; ssh: 10 */
+#define TICK_NS (100 * NS_PER_MS)      /* the clock of a living run */
+
+const struct view *const views[VIEW_MAX] = {
+	[VIEW_COMPOSE] = &compose_view,
+	[VIEW_RUN] = &run_view,
+	[VIEW_EVENTS] = &events_view,
+};
+
+size_t scrolled(size_t top, size_t rows, size_t count, enum move move)
+{
+	size_t last = count > rows ? count - rows : 0, step = 1;
+	if (move == MOVE_PAGE_UP || move == MOVE_PAGE_DOWN)
+		step = rows > 1 ? rows - 1 : 1;
+	else if (move == MOVE_HALF_UP || move == MOVE_HALF_DOWN)
+		step = rows > 1 ? rows / 2 : 1;
+	if (move == MOVE_TOP)
+		top = 0;
+	else if (move == MOVE_BOTTOM)
+		top = last;
+	else if (move == MOVE_UP || move == MOVE_PAGE_UP || move == MOVE_HALF_UP)
+		top = top > step ? top - step : 0;
+	else if (move == MOVE_DOWN || move == MOVE_PAGE_DOWN || move == MOVE_HALF_DOWN)
+		top += step;
+	return top > last ? last : top;
+}
+
+static void say(struct app *app, bool warning, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
+static void say(struct app *app, bool warning, const char *fmt, va_list ap)
+{
+	char *text;
+	int len = vasprintf(&text, fmt, ap);
+	if (len < 0)
+		return;
+	struct clean clean = clean_line(text, (size_t) len, app->ascii);
+	app->said.len = 0;
+	buf_add(&app->said, clean.text, clean.len);
+	app->said_warning = warning;
+	clean_free(&clean);
+	free(text);
+	app_dirty(app);
+}
+
+void app_say(struct app *app, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	say(app, false, fmt, ap);
+	va_end(ap);
+}
+
+void app_warn(struct app *app, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	say(app, true, fmt, ap);
+	va_end(ap);
+}
+
+static void on_frame(void *arg);
+
+static void schedule_frame(struct app *app)
+{
+	struct err ignored;
+	if (app->frame_timer || !app->term)
+		return;
+	uint64_t now = now_ns(), due = app->last_frame_ns + app->frame_ns;
+	int id = loop_timer(app->loop, due > now ? due - now : 0, 0, on_frame, app, &ignored);
+	app->frame_timer = id > 0 ? id : 0;
+}
+
+void app_dirty(struct app *app)
+{
+	app->dirty = true;
+	schedule_frame(app);
+}
+
+void app_draw(struct app *app)
+{
+	int rows = app->grid.rows, columns = app->grid.columns;
+	if (app->term)
+		curses_size(app->term, &rows, &columns);
+	if (rows != app->grid.rows || columns != app->grid.columns)
+		cells_resize(&app->grid, rows, columns);
+	cells_clear(&app->grid);
+	frame_draw(app);
+	app->dirty = false;
+}
+
+static void on_frame(void *arg)
+{
+	struct app *app = arg;
+	app->frame_timer = 0;
+	if (!app->dirty)
+		return;
+	app_draw(app);
+	app->last_frame_ns = now_ns();
+	if (curses_draw(app->term, &app->grid) == -EAGAIN)
+		app_dirty(app); /* the terminal takes nothing now: this frame is left out, a later one comes */
+}
+
+static void on_changed(void *arg)
+{
+	app_dirty(arg);
+}
+
+static void on_ended(void *arg, int signo)
+{
+	struct app *app = arg;
+	app->signo = signo;
+	app_quit(app, 128 + signo);
+}
+
+static void on_key(void *arg, uint32_t key)
+{
+	app_key(arg, key);
+}
+
+static void on_paste(void *arg, const char *text, size_t len, size_t dropped, bool whole)
+{
+	FREE char *arrival = NULL;
+	if (dropped)
+		arrival = xprintf("The paste held an end-of-paste mark; %zu bytes after it were dropped.", dropped);
+	else if (!whole)
+		arrival = xprintf("The paste never ended, or was too long: only its beginning is here.");
+	app_paste(arg, text, len, arrival);
+}
+
+unsigned app_state(const struct app *app)
+{
+	unsigned state = app->run ? WHEN_LIVE : WHEN_IDLE;
+	if (app->stage.code.len > 0)
+		state |= WHEN_CODE;
+	if (app->watch.started || app->watch.ended)
+		state |= WHEN_RAN;
+	return state;
+}
+
+void app_show(struct app *app, const struct view *view)
+{
+	if (view != app->view) {
+		app->last_view = app->view;
+		app->view = view;
+	}
+	app->help = false;
+	app_dirty(app);
+}
+
+const struct action *app_action(const struct app *app, const char *name, size_t len)
+{
+	for (const struct action *a = app->view->actions; a && a->name; a++)
+		if (strlen(a->name) == len && memcmp(a->name, name, len) == 0)
+			return a;
+	for (const struct action *a = common_actions; a->name; a++)
+		if (strlen(a->name) == len && memcmp(a->name, name, len) == 0)
+			return a;
+	return NULL;
+}
+
+void app_command(struct app *app, const char *line)
+{
+	line += strspn(line, " :");
+	size_t len = strcspn(line, " ");
+	const char *argument = line + len + strspn(line + len, " ");
+	const struct action *action = app_action(app, line, len);
+	if (len == 0)
+		return;
+	if (!action)
+		app_warn(app, "No command is called \"%.*s\" here. ? lists them.", (int) (len > 40 ? 40 : len), line);
+	else if (!action->argument && *argument)
+		app_warn(app, "%s takes nothing after it.", action->name);
+	else
+		action->act(app, argument);
+	app_dirty(app);
+}
+
+void app_key(struct app *app, uint32_t key)
+{
+	bool again = app->interrupted;
+	app->said.len = 0;
+	app->interrupted = false;
+	app_dirty(app);
+	if (app->prompt.kind != PROMPT_NONE) {
+		prompt_key(app, key);
+		return;
+	}
+	if (!app->help && app->view->key && app->view->key(app, key))
+		return;
+	if (key == K_CTRL('C') && again && !app->run) {
+		app_quit(app, 0);
+		return;
+	}
+	const struct binding *b = binding_find(app->view->id, key);
+	if (b)
+		app_command(app, b->command);
+}
+
+void app_paste(struct app *app, const char *text, size_t len, const char *arrival)
+{
+	app->said.len = 0;
+	app_dirty(app);
+	if (app->prompt.kind != PROMPT_NONE)
+		prompt_paste(app, text, len);
+	else if (app->view->paste && !app->help)
+		app->view->paste(app, text, len, arrival);
+	else
+		app_warn(app, "A paste means nothing here: 1 shows Compose, where code goes.");
+}
+
+void app_event(struct app *app, const struct event *ev)
+{
+	watch_event(&app->watch, ev);
+	/* A frozen picture stands still, so that text can be selected in the terminal. */
+	if (!(app->view == &run_view && app->at_run.frozen))
+		app_dirty(app);
+}
+
+static int size_and_loop(struct app *app, const struct app_options *o, struct err *e)
+{
+	int r = loop_new(&app->loop, e);
+	if (r < 0)
+		return r;
+	app->frame_ns = getenv("SSH_CONNECTION") ? 2 * FRAME_NS : FRAME_NS;
+	cells_resize(&app->grid, o->rows ? o->rows : 24, o->columns ? o->columns : 80);
+	if (o->rows)
+		return 0;
+	const struct curses_options terminal = { .color = o->color, .guard_fd = o->guard_fd, .paste_max = CODE_MAX,
+		.arg = app, .key = on_key, .paste = on_paste, .changed = on_changed, .ended = on_ended };
+	return curses_open(app->loop, &terminal, &app->term, e);
+}
+
+static int load_recording(struct app *app, const char *path, struct err *e)
+{
+	struct recording *r;
+	int result = recording_read(path, &r, e);
+	if (result < 0)
+		return result;
+	app->watch.replayed = true;
+	for (size_t i = 0; i < r->count; i++)
+		app_event(app, r->events[i]);
+	if (r->code && stage_set(&app->stage, r->title ? r->title : "recorded", r->code, r->code_len, NULL, e) == 0 && r->language)
+		(void) stage_language(&app->stage, r->language, e);
+	if (r->damage)
+		app_warn(app, "%s", r->damage);
+	recording_free(r);
+	app_show(app, &run_view);
+	return 0;
+}
+
+static int load(struct app *app, const struct app_options *o, struct err *e)
+{
+	int r = 0;
+	if (o->replay)
+		r = load_recording(app, o->replay, e);
+	else if (o->file && strcmp(o->file, "-") != 0)
+		r = stage_open(&app->stage, o->file, e);
+	else if ((o->file || !isatty(STDIN_FILENO)) && !o->rows)
+		intake_start(app);
+	if (r == 0 && o->script)
+		r = script_open(app, o->script, e);
+	if (o->screen > 0 && o->screen <= VIEW_MAX)
+		app_show(app, views[o->screen - 1]);
+	return r;
+}
+
+static int write_file(const char *path, void (*dump)(const struct cells *, struct buf *), const struct cells *grid)
+{
+	struct buf text = { 0 };
+	CLOSE_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	dump(grid, &text);
+	int r = fd < 0 ? -errno : write_all(fd, text.data, text.len);
+	buf_done(&text);
+	return r;
+}
+
+static int dump(struct app *app, const struct app_options *o, struct err *e)
+{
+	app_draw(app);
+	int r = o->dump ? write_file(o->dump, cells_dump, &app->grid) : 0;
+	if (r == 0 && o->dump_roles)
+		r = write_file(o->dump_roles, cells_dump_roles, &app->grid);
+	return r < 0 ? err_set(e, -r, "write the picture") : 0;
+}
+
+static void app_done(struct app *app)
+{
+	/* The run first: its limits hold without us, but nothing may outlive us. The terminal is given back last, so that
+	 * the shell's prompt means that all is over. */
+	app->run = run_free(app->run);
+	script_free(app->script);
+	intake_stop(app);
+	curses_close(app->term);
+	watch_done(&app->watch);
+	stage_done(&app->stage);
+	prompt_done(&app->prompt);
+	buf_done(&app->said);
+	cells_done(&app->grid);
+	loop_free(app->loop);
+}
+
+int app_run(const struct app_options *o)
+{
+	struct err e = { 0 };
+	struct app *app = xcalloc(1, sizeof(*app));
+	app->ascii = app->grid.ascii = o->ascii;
+	app->view = app->last_view = &compose_view;
+	stage_init(&app->stage, o->ascii);
+	watch_init(&app->watch, o->ascii);
+	int r = size_and_loop(app, o, &e);
+	if (r == 0)
+		r = load(app, o, &e);
+	if (r == 0) {
+		app_dirty(app);
+		/* Without a terminal and a script there is nothing to wait for. */
+		while (r == 0 && !app->quitting && (app->term || app->script))
+			r = loop_once(app->loop, -1, &e);
+		if (r == 0 && !app->term)
+			r = dump(app, o, &e);
+	}
+	int status = app->status;
+	app_done(app);
+	free(app);
+	if (r < 0) {
+		FREE char *text = text_line(e.text, strlen(e.text), o->ascii);
+		fprintf(stderr, "belljar: %s\n", text);
+		return 125;
+	}
+	return status;
+}

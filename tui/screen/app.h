@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The application: what all screens share. A screen is a `const struct view`, everything that can be done is a row in
+ * a table of actions, and events of a run enter at one place, app_event, whether they are live or recorded.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/util.h"
+#include "tui/screen/cells.h"
+#include "tui/screen/keymap.h"
+#include "tui/screen/prompt.h"
+#include "tui/screen/stage.h"
+#include "tui/screen/watch.h"
+
+struct app;
+struct curses;
+struct err;
+struct event;
+struct loop;
+struct run;
+struct script;
+
+/* One thing that can be done; its name is what `:` and the key table say. */
+struct action {
+	const char *name;
+	const char *argument; /* "NAME", "[FILE]"; NULL: takes none */
+	const char *help;     /* one line */
+	void (*act)(struct app *app, const char *argument); /* "" where none was given */
+};
+
+enum move {
+	MOVE_UP, MOVE_DOWN, MOVE_LEFT, MOVE_RIGHT, MOVE_PAGE_UP, MOVE_PAGE_DOWN, MOVE_HALF_UP, MOVE_HALF_DOWN, MOVE_TOP,
+	MOVE_BOTTOM, MOVE_MAX
+};
+
+struct view {
+	enum view_id id;
+	const char *title;
+	const char *means;            /* a few sentences for `?`: what this screen is for, how to read it */
+	const struct action *actions; /* ends with name NULL; they come before the common ones */
+	void (*draw)(struct app *app, const struct pane *body);
+	void (*status)(struct app *app, const struct pane *row); /* row 1: what runs and what isolates it */
+	void (*sentence)(struct app *app, struct buf *out);      /* what to say when there is nothing to answer */
+	void (*move)(struct app *app, enum move move);
+	bool (*find)(struct app *app, const char *text, bool back); /* from the place found last; false: nowhere */
+	bool (*back)(struct app *app);                              /* Esc: closes something; false: nothing was open */
+	bool (*key)(struct app *app, uint32_t key);                 /* before the key table; NULL: none wanted */
+	void (*paste)(struct app *app, const char *text, size_t len, const char *arrival); /* NULL: not here */
+};
+extern const struct view compose_view, run_view, events_view;
+extern const struct view *const views[VIEW_MAX];
+
+struct compose_state {
+	size_t top, rows; /* first line shown, lines that fit */
+	int shift;
+	bool inserting;
+	size_t found;     /* line number + 1; 0: none */
+};
+
+struct run_state {
+	bool frozen, zoomed, boundary, staying; /* staying: not following the end of the output */
+	uint64_t top, rows;                     /* first line shown when staying */
+	int shift, boundary_top;
+	uint64_t found;                         /* line number + 1; 0: none */
+};
+
+struct events_state {
+	size_t selected, top, rows, shown; /* positions in the list as filtered and sorted */
+	bool full, by_count, on_detail;
+	int detail_top;
+	char filter[128];
+	uint32_t order[GROUPS_MAX];
+};
+
+struct intake { /* code that arrives on standard input */
+	bool reading;
+	struct buf bytes;
+};
+
+struct app {
+	struct loop *loop;
+	struct curses *term; /* NULL: drawn without a terminal */
+	struct cells grid;
+	bool ascii, dirty, quitting, help;
+	int help_top;
+	int status, signo;   /* exit status; the signal that ended us */
+	int frame_timer, tick_timer;
+	uint64_t frame_ns, last_frame_ns;
+
+	const struct view *view, *last_view;
+	struct compose_state compose;
+	struct run_state at_run;
+	struct events_state at_events;
+	struct prompt prompt;
+	char find[PROMPT_MAX];
+	struct buf said;     /* the answer to the last key; scrubbed; empty: the view's own sentence */
+	bool said_warning;
+
+	struct stage stage;
+	struct intake intake;
+	struct watch watch;
+	struct run *run;     /* NULL: none lives */
+	uint64_t run_began_ns;
+	unsigned run_number;
+	bool stopping, interrupted; /* interrupted: the last key was ^C with no run */
+	struct script *script;
+	const char *screen_file; /* of :save-display in tests; NULL */
+};
+
+struct app_options {
+	bool ascii, color;
+	int guard_fd;
+	const char *script, *replay, *dump, *dump_roles;
+	int rows, columns;   /* without a terminal: the size to draw at; 0: there is one */
+	int screen;          /* 1, 2, …; 0: the natural one */
+	const char *file;    /* NULL: none; "-": standard input */
+};
+
+/* app_run: all of it, from the first frame to the last. Returns the exit status. Ends with nothing left running. */
+int app_run(const struct app_options *o);
+
+void app_event(struct app *app, const struct event *ev); /* THE place where events enter */
+void app_key(struct app *app, uint32_t key);
+void app_paste(struct app *app, const char *text, size_t len, const char *arrival);
+void app_command(struct app *app, const char *line);     /* "run", "preset NAME", "screen 2", … */
+void app_dirty(struct app *app);                         /* something to be seen has changed */
+void app_draw(struct app *app);                          /* the frame, into app->grid */
+void app_show(struct app *app, const struct view *view);
+unsigned app_state(const struct app *app);               /* enum when, as it is now */
+const struct action *app_action(const struct app *app, const char *name, size_t len);
+
+/* app_say: the answer in the sentence row, until the next key. The text may hold anything; it is scrubbed. */
+void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void app_warn(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* actions.c */
+extern const struct action common_actions[];
+void app_quit(struct app *app, int status);
+
+/* frame.c */
+void frame_draw(struct app *app);
+void run_status(struct app *app, const struct pane *row); /* row 1 of Run and Events */
+
+/* intake.c: reads standard input, bounded, while keys are answered. */
+void intake_start(struct app *app);
+void intake_stop(struct app *app);
+
+/* script.c */
+int script_open(struct app *app, const char *path, struct err *e);
+struct script *script_free(struct script *s);
+
+/* scroll: the new top of a list of `count` rows after a move, with `rows` of them in sight. */
+size_t scrolled(size_t top, size_t rows, size_t count, enum move move);

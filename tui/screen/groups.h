@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of a run, grouped by what happened: call, outcome and the argument that matters, with a count. A flood of
+ * a million events takes the memory of a few thousand groups; what is not kept is counted.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/model/event.h"
+#include "tui/screen/cells.h"
+
+#define GROUPS_MAX 4096
+
+struct group {
+	uint64_t hash;
+	uint64_t count, first_ns, last_ns, last_seq;
+	enum event_type type;
+	enum outcome outcome;
+	enum layer layer;
+	enum basis basis;
+	struct clean what; /* "ptrace(PTRACE_ATTACH, 1)", "connect 169.254.169.254:80": also what makes the group */
+	struct clean who;  /* "python3[4]", the first one */
+	struct clean why;  /* "EPERM by default:debug"; may be empty */
+	struct clean call; /* the bare name of the call; may be empty */
+};
+
+struct groups {
+	struct group *at;
+	uint32_t *slots;    /* hash table of indexes + 1 */
+	size_t count;
+	uint64_t events, not_kept;
+	uint64_t kind[EVENT_TYPE_MAX]; /* how many events of each type, counts within events included */
+	uint64_t stopped, stopped_net; /* events that say that something was refused, hidden, unreachable */
+	bool ascii;
+};
+
+void groups_init(struct groups *g, bool ascii);
+void groups_done(struct groups *g);
+void groups_add(struct groups *g, const struct event *ev);
+/* group_wanted: whether this type of event stands in the list at all. */
+bool group_wanted(const struct event *ev);
+bool group_matches(const struct group *g, const char *filter); /* an empty filter matches all */
+bool outcome_stopped(enum outcome o);
+
+const char *group_kind(const struct group *g);    /* "NET", "FILE", "CALL": at most 5 columns */
+const char *group_outcome(const struct group *g); /* "refused", "met", …: at most 11 columns */
+const char *layer_words(enum layer l);            /* "no route in this network namespace" */
+const char *basis_words(enum basis b);            /* how certain that is */
+/* group_allow: how a preset would allow it, or that none can. Appended, scrubbed. */
+void group_allow(const struct group *g, struct buf *out);

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The prompt line. What is typed is kept as bytes of UTF-8 and scrubbed for display: a file name that Tab brought may
+ * hold anything.
+ */
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "core/base/base.h"
+#include "tui/screen/app.h"
+
+static const char *const leads[PROMPT_KINDS] = {
+	[PROMPT_COMMAND] = ":",
+	[PROMPT_FIND] = "/",
+	[PROMPT_FILTER] = "filter: ",
+	[PROMPT_QUIT] = "A run lives: y stops it and leaves, any other key stays. ",
+};
+
+void prompt_open(struct app *app, enum prompt_kind kind, const char *text)
+{
+	struct prompt *p = &app->prompt;
+	p->kind = kind;
+	(void) snprintf(p->text, sizeof(p->text), "%s", text);
+	p->len = p->cursor = strlen(p->text);
+	p->recalled = p->history_count[kind];
+	app_dirty(app);
+}
+
+void prompt_done(struct prompt *p)
+{
+	for (int kind = 0; kind < PROMPT_KINDS; kind++)
+		for (int i = 0; i < p->history_count[kind]; i++)
+			free(p->history[kind][i]);
+	*p = (struct prompt){ 0 };
+}
+
+static size_t before(const struct prompt *p, size_t at)
+{
+	while (at > 0 && ((unsigned char) p->text[--at] & 0xc0) == 0x80)
+		;
+	return at;
+}
+
+static size_t after(const struct prompt *p, size_t at)
+{
+	if (at < p->len)
+		at++;
+	while (at < p->len && ((unsigned char) p->text[at] & 0xc0) == 0x80)
+		at++;
+	return at;
+}
+
+static size_t word_before(const struct prompt *p, size_t at)
+{
+	while (at > 0 && p->text[at - 1] == ' ')
+		at--;
+	while (at > 0 && p->text[at - 1] != ' ')
+		at--;
+	return at;
+}
+
+static size_t word_after(const struct prompt *p, size_t at)
+{
+	while (at < p->len && p->text[at] == ' ')
+		at++;
+	while (at < p->len && p->text[at] != ' ')
+		at++;
+	return at;
+}
+
+static void cut(struct prompt *p, size_t from, size_t to, bool keep)
+{
+	if (from >= to)
+		return;
+	if (keep) {
+		memcpy(p->killed, p->text + from, to - from);
+		p->killed[to - from] = '\0';
+	}
+	memmove(p->text + from, p->text + to, p->len - to + 1);
+	p->len -= to - from;
+	p->cursor = from;
+}
+
+static void insert(struct prompt *p, const char *text, size_t len)
+{
+	if (len > sizeof(p->text) - 1 - p->len)
+		return;
+	memmove(p->text + p->cursor + len, p->text + p->cursor, p->len - p->cursor + 1);
+	memcpy(p->text + p->cursor, text, len);
+	p->len += len;
+	p->cursor += len;
+}
+
+static void recall(struct prompt *p, int step)
+{
+	int at = p->recalled + step, count = p->history_count[p->kind];
+	if (at < 0 || at > count)
+		return;
+	p->recalled = at;
+	(void) snprintf(p->text, sizeof(p->text), "%s", at < count ? p->history[p->kind][at] : "");
+	p->len = p->cursor = strlen(p->text);
+}
+
+static void remember(struct prompt *p)
+{
+	char **history = p->history[p->kind];
+	int *count = &p->history_count[p->kind];
+	if (p->len == 0 || (*count > 0 && strcmp(history[*count - 1], p->text) == 0))
+		return;
+	if (*count == HISTORY_MAX) {
+		free(history[0]);
+		memmove(history, history + 1, (HISTORY_MAX - 1) * sizeof(*history));
+		--*count;
+	}
+	history[(*count)++] = xstrdup(p->text);
+}
+
+/* What may stand at this place of a command line: names of commands, then by the command. Gives: strv. */
+static char **candidates(struct app *app, const char *line, size_t word)
+{
+	char **all = NULL;
+	if (word == 0) {
+		for (const struct action *a = app->view->actions; a && a->name; a++)
+			all = strv_add(all, a->name);
+		for (const struct action *a = common_actions; a->name; a++)
+			all = strv_add(all, a->name);
+	} else if (str_starts(line, "preset ")) {
+		all = strv_dup(app->stage.presets);
+	} else if (str_starts(line, "language ")) {
+		for (size_t i = 0; languages[i]; i++)
+			all = strv_add(all, languages[i]->name);
+	} else if (str_starts(line, "open ")) {
+		FREE char *pattern = xprintf("%s*", line + word);
+		glob_t found;
+		if (glob(pattern, GLOB_MARK | GLOB_NOESCAPE, NULL, &found) == 0) {
+			all = strv_dup(found.gl_pathv);
+			globfree(&found);
+		}
+	}
+	return all;
+}
+
+static void complete(struct app *app)
+{
+	struct prompt *p = &app->prompt;
+	if (p->kind != PROMPT_COMMAND || p->cursor != p->len)
+		return;
+	const char *blank = strchr(p->text, ' ');
+	size_t word = blank ? (size_t) (blank - p->text) + 1 : 0, typed = p->len - word;
+	char **all = candidates(app, p->text, word);
+	const char *first = NULL;
+	size_t common = 0, count = 0;
+	for (size_t i = 0; all && all[i]; i++) {
+		if (strncmp(all[i], p->text + word, typed) != 0)
+			continue;
+		if (count++ == 0) {
+			first = all[i];
+			common = strlen(first);
+		}
+		while (strncmp(first, all[i], common) != 0)
+			common--;
+	}
+	if (first)
+		insert(p, first + typed, common - typed);
+	if (count == 1 && word == 0)
+		insert(p, " ", 1);
+	strv_free(all);
+}
+
+static void finish(struct app *app)
+{
+	struct prompt *p = &app->prompt;
+	enum prompt_kind kind = p->kind;
+	FREE char *text = xstrdup(p->text);
+	remember(p);
+	p->kind = PROMPT_NONE;
+	if (kind == PROMPT_COMMAND) {
+		app_command(app, text);
+	} else if (kind == PROMPT_FIND || kind == PROMPT_FILTER) {
+		const char *without = kind == PROMPT_FIND ? "find-next" : "filter-off";
+		FREE char *line = xprintf("%s %s", kind == PROMPT_FIND ? "find" : "filter", text);
+		app_command(app, *text ? line : without);
+	}
+}
+
+static bool edit_key(struct prompt *p, uint32_t key)
+{
+	switch (key) {
+	case K_CTRL('A'): case K_HOME: p->cursor = 0; return true;
+	case K_CTRL('E'): case K_END: p->cursor = p->len; return true;
+	case K_CTRL('B'): case K_LEFT: p->cursor = before(p, p->cursor); return true;
+	case K_CTRL('F'): case K_RIGHT: p->cursor = after(p, p->cursor); return true;
+	case K_ALT | 'b': p->cursor = word_before(p, p->cursor); return true;
+	case K_ALT | 'f': p->cursor = word_after(p, p->cursor); return true;
+	case K_CTRL('D'): case K_DELETE: cut(p, p->cursor, after(p, p->cursor), false); return true;
+	case K_BACKSPACE: cut(p, before(p, p->cursor), p->cursor, false); return true;
+	case K_CTRL('K'): cut(p, p->cursor, p->len, true); return true;
+	case K_CTRL('U'): cut(p, 0, p->cursor, true); return true;
+	case K_CTRL('W'): cut(p, word_before(p, p->cursor), p->cursor, true); return true;
+	case K_ALT | 'd': cut(p, p->cursor, word_after(p, p->cursor), true); return true;
+	case K_CTRL('Y'): insert(p, p->killed, strlen(p->killed)); return true;
+	case K_CTRL('P'): case K_UP: recall(p, -1); return true;
+	case K_CTRL('N'): case K_DOWN: recall(p, +1); return true;
+	default: return false;
+	}
+}
+
+static void insert_rune(struct prompt *p, uint32_t key)
+{
+	char bytes[MB_LEN_MAX];
+	int len = key >= ' ' && key < K_UP ? wctomb(bytes, (wchar_t) key) : -1;
+	if (len > 0)
+		insert(p, bytes, (size_t) len);
+}
+
+void prompt_key(struct app *app, uint32_t key)
+{
+	struct prompt *p = &app->prompt;
+	app_dirty(app);
+	if (p->kind == PROMPT_QUIT) {
+		p->kind = PROMPT_NONE;
+		if (key == 'y' || key == 'Y')
+			app_quit(app, 0);
+		else
+			app_say(app, "The run goes on.");
+	} else if (key == K_ENTER) {
+		finish(app);
+	} else if (key == K_ESC || key == K_CTRL('C') || key == K_CTRL('G')) {
+		p->kind = PROMPT_NONE;
+	} else if (key == K_BACKSPACE && p->len == 0) {
+		p->kind = PROMPT_NONE;
+	} else if (key == K_TAB) {
+		complete(app);
+	} else if (!edit_key(p, key)) {
+		insert_rune(p, key);
+	}
+}
+
+void prompt_paste(struct app *app, const char *text, size_t len)
+{
+	struct prompt *p = &app->prompt;
+	if (p->kind == PROMPT_QUIT)
+		return;
+	const char *newline = memchr(text, '\n', len);
+	size_t line = newline ? (size_t) (newline - text) : len;
+	if (memchr(text, '\0', line) || !text_is_utf8(text, line) || line > sizeof(p->text) - 1 - p->len) {
+		app_warn(app, "What was pasted does not fit into this line.");
+		return;
+	}
+	insert(p, text, line);
+	app_dirty(app);
+}
+
+void prompt_draw(struct app *app, const struct pane *row)
+{
+	const struct prompt *p = &app->prompt;
+	int column = pane_put(row, 0, 1, ROLE_STRONG, leads[p->kind]);
+	struct pane field = pane_cut(row, 0, column, 1, row->columns - column);
+	struct clean head = clean_line(p->text, p->cursor, app->ascii);
+	struct clean all = clean_line(p->text, p->len, app->ascii);
+	int cursor = clean_columns(head), shift = cursor >= field.columns ? cursor - field.columns + 1 : 0;
+	pane_scrolled(&field, 0, ROLE_TEXT, all, shift);
+	pane_cursor(&field, 0, cursor - shift);
+	clean_free(&head);
+	clean_free(&all);
+}
