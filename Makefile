@@ -181,6 +181,9 @@ compile-commands:
 	    printf '%s\n{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
 	        "$(CC) $(strip $(ALL_CFLAGS)) -c $$f"; sep=,; done; printf '\n]\n'
 
+format: ## lay out the code by .clang-format
+	$(Q)$(CLANG)-format -i $(filter-out tests/cases/%,$(wildcard core/*/*.[ch] tui/*.[ch] tui/*/*.[ch] tests/*/*.[ch]))
+
 clean: ## remove what was built
 	rm -rf build build-san compile_commands.json $(BUILD)
 
@@ -190,7 +193,7 @@ help: ## this list
 	@printf '\nVariables: BUILD PREFIX DESTDIR CC CFLAGS LDFLAGS V=1 WERROR=1 SAN=address,undefined FUZZ_SECONDS\n'
 
 .PHONY: run test all deps deps-build deps-test tests $(PARTS:%=test-%) fuzz $(FUZZ:%=fuzz-%) bench install uninstall \
-        compile_commands.json compile-commands clean help
+        compile_commands.json compile-commands format clean help
 .SECONDARY:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

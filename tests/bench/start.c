@@ -29,13 +29,45 @@ struct launcher {
 };
 
 static const char *const bare_argv[] = { "/usr/bin/true", NULL };
-static const char *const bwrap_argv[] = {
-	"bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
-	"--setenv", "PATH", "/usr/bin", "--hostname", "sandbox", "--ro-bind", "/usr", "/usr",
-	"--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-	"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--remount-ro", "/", "--chdir", "/tmp",
-	"--seccomp", "10", "--", "/usr/bin/true", NULL
-};
+static const char *const bwrap_argv[] = { "bwrap",
+					  "--unshare-all",
+					  "--die-with-parent",
+					  "--new-session",
+					  "--cap-drop",
+					  "ALL",
+					  "--clearenv",
+					  "--setenv",
+					  "PATH",
+					  "/usr/bin",
+					  "--hostname",
+					  "sandbox",
+					  "--ro-bind",
+					  "/usr",
+					  "/usr",
+					  "--symlink",
+					  "usr/bin",
+					  "/bin",
+					  "--symlink",
+					  "usr/lib",
+					  "/lib",
+					  "--symlink",
+					  "usr/lib64",
+					  "/lib64",
+					  "--proc",
+					  "/proc",
+					  "--dev",
+					  "/dev",
+					  "--tmpfs",
+					  "/tmp",
+					  "--remount-ro",
+					  "/",
+					  "--chdir",
+					  "/tmp",
+					  "--seccomp",
+					  "10",
+					  "--",
+					  "/usr/bin/true",
+					  NULL };
 
 /* The filter of the shipped preset, with nothing watched, as bytes on descriptor 10: what bubblewrap's --seccomp takes. */
 static int put_filter(struct err *e)
@@ -45,12 +77,13 @@ static int put_filter(struct err *e)
 	int r = preset_load("namespaces", &p, e);
 	if (r < 0)
 		return r;
-	r = seccomp_compile(&(struct seccomp_want) { .policy = p }, &program, e);
+	r = seccomp_compile(&(struct seccomp_want){ .policy = p }, &program, e);
 	policy_free(p);
 	if (r < 0)
 		return r;
 	CLOSE_FD int fd = memfd_create("filter", 0);
-	if (fd < 0 || write_all(fd, program.insns, program.count * sizeof(*program.insns)) < 0 || dup2(fd, FILTER_FD) < 0)
+	if (fd < 0 || write_all(fd, program.insns, program.count * sizeof(*program.insns)) < 0 ||
+	    dup2(fd, FILTER_FD) < 0)
 		r = err_set(e, errno, "filter for bubblewrap");
 	seccomp_program_done(&program);
 	return r;
@@ -105,7 +138,7 @@ static int measure(struct launcher *l, size_t count, int rounds, long pause_ms)
 		shuffle(order, count);
 		for (size_t i = 0; i < count; i++) {
 			if (pause_ms && round >= 0)
-				nanosleep(&(struct timespec) { .tv_nsec = pause_ms * 1000000 }, NULL);
+				nanosleep(&(struct timespec){ .tv_nsec = pause_ms * 1000000 }, NULL);
 			double ms = start_once(&l[order[i]], &files, env);
 			if (ms < 0) {
 				fprintf(stderr, "start: %s did not end well\n", l[order[i]].name);
@@ -127,7 +160,8 @@ static void print_table(struct launcher *l, size_t count, int rounds, long pause
 	       pause_ms ? "100 ms idle before each" : "one after the other    ");
 	for (size_t i = 0; i < count; i++) {
 		qsort(l[i].ms, (size_t) rounds, sizeof(double), compare_ms);
-		double median = (l[i].ms[(rounds - 1) / 2] + l[i].ms[rounds / 2]) / 2, p95 = l[i].ms[rounds * 95 / 100];
+		double median = (l[i].ms[(rounds - 1) / 2] + l[i].ms[rounds / 2]) / 2,
+		       p95 = l[i].ms[rounds * 95 / 100];
 		bare = i == 0 ? median : bare;
 		bwrap = i == 1 ? median : bwrap;
 		printf("  %-40s %7.2f %7.2f %8.2fx", l[i].name, median, p95, median / bare);
@@ -142,7 +176,8 @@ int main(int argc, char **argv)
 {
 	const char *belljar = argc > 1 ? argv[1] : "belljar";
 	int rounds = argc > 2 ? atoi(argv[2]) : 60;
-	const char *const quiet_argv[] = { belljar, "run", "-q", "--no-record", "-p", "namespaces", "--", "/usr/bin/true", NULL };
+	const char *const quiet_argv[] = { belljar, "run",           "-q", "--no-record", "-p", "namespaces",
+					   "--",    "/usr/bin/true", NULL };
 	const char *const usual_argv[] = { belljar, "run", "-p", "namespaces", "--", "/usr/bin/true", NULL };
 	static struct launcher launchers[] = {
 		{ .name = "bare", .argv = bare_argv },

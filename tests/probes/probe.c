@@ -250,7 +250,8 @@ static long probe_spin(char **arg)
 static long probe_sleep(char **arg)
 {
 	double seconds = atof(word(arg, 0, "1"));
-	struct timespec t = { .tv_sec = (time_t) seconds, .tv_nsec = (long) ((seconds - (double) (time_t) seconds) * 1e9) };
+	struct timespec t = { .tv_sec = (time_t) seconds,
+			      .tv_nsec = (long) ((seconds - (double) (time_t) seconds) * 1e9) };
 	return nanosleep(&t, NULL);
 }
 
@@ -362,7 +363,8 @@ static long probe_abstract(char **arg)
 	size_t len = strnlen(name, sizeof(a.sun_path) - 1);
 	memcpy(a.sun_path + 1, name, len);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	return fd < 0 ? fd : connect(fd, (struct sockaddr *) &a, (socklen_t) (sizeof(a.sun_family) + 1 + len));
+	return fd < 0 ? fd
+		      : connect(fd, (struct sockaddr *) &a, (socklen_t) (sizeof(a.sun_family) + 1 + len));
 }
 
 static long probe_socket(char **arg)
@@ -371,9 +373,9 @@ static long probe_socket(char **arg)
 		const char *name;
 		int family, type, protocol;
 	} kinds[] = {
-		{ "inet", AF_INET, SOCK_STREAM, 0 }, { "inet6", AF_INET6, SOCK_STREAM, 0 },
-		{ "unix", AF_UNIX, SOCK_STREAM, 0 }, { "raw", AF_INET, SOCK_RAW, IPPROTO_ICMP },
-		{ "packet", AF_PACKET, SOCK_RAW, 0 }, { "netlink", AF_NETLINK, SOCK_RAW, 0 },
+		{ "inet", AF_INET, SOCK_STREAM, 0 },   { "inet6", AF_INET6, SOCK_STREAM, 0 },
+		{ "unix", AF_UNIX, SOCK_STREAM, 0 },   { "raw", AF_INET, SOCK_RAW, IPPROTO_ICMP },
+		{ "packet", AF_PACKET, SOCK_RAW, 0 },  { "netlink", AF_NETLINK, SOCK_RAW, 0 },
 		{ "vsock", AF_VSOCK, SOCK_STREAM, 0 }, { "alg", AF_ALG, SOCK_SEQPACKET, 0 },
 	};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -407,7 +409,10 @@ static long probe_unshare(char **arg)
 	static const struct {
 		const char *name;
 		int flag;
-	} kinds[] = { { "user", CLONE_NEWUSER }, { "mount", CLONE_NEWNS }, { "net", CLONE_NEWNET }, { "pid", CLONE_NEWPID } };
+	} kinds[] = { { "user", CLONE_NEWUSER },
+		      { "mount", CLONE_NEWNS },
+		      { "net", CLONE_NEWNET },
+		      { "pid", CLONE_NEWPID } };
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(kinds[i].name, word(arg, 0, "user")))
 			return unshare(kinds[i].flag);
@@ -461,7 +466,8 @@ static long probe_clock(char **arg)
 static long probe_reboot(char **arg)
 {
 	(void) arg;
-	return reboot(RB_DISABLE_CAD); /* where it succeeds: Ctrl-Alt-Del goes to init, which every distribution does */
+	/* Where it succeeds, Ctrl-Alt-Del goes to init, as every distribution has it. */
+	return reboot(RB_DISABLE_CAD);
 }
 
 static long probe_key(char **arg)
@@ -551,11 +557,12 @@ static long probe_filter(char **arg)
 	return prctl(PR_SET_SECCOMP, 2, &program);
 }
 
+// clang-format off
 static const struct probe {
 	const char *name;
 	probe_fn try;
 } probes[] = {
-	{ "open", probe_open }, { "create", probe_create }, { "mknod", probe_mknod }, 
+	{ "open", probe_open }, { "create", probe_create }, { "mknod", probe_mknod },
 	{ "setuid-bit", probe_setuid_bit }, { "write", probe_write }, { "inodes", probe_inodes },
 	{ "descriptors", probe_descriptors }, { "fds", probe_fds },
 	{ "mem", probe_mem }, { "shared-mem", probe_shared_mem }, { "split-mem", probe_split_mem },
@@ -575,6 +582,7 @@ static const struct probe {
 #endif
 	{ "shm", probe_shm }, { "tty", probe_tty }, { "inject", probe_inject }, { "filter", probe_filter },
 };
+// clang-format on
 
 int main(int argc, char **argv)
 {
