@@ -110,6 +110,23 @@ static int v1_create(struct cgroup *c, const struct cgroup_map *m, const struct 
 	return err_say(e, ENOTSUP, "%s", reason.code ? reason.text : "no memory or pids controller");
 }
 
+/*
+ * The two limits are the same, and memory with swap is charged first: that is where most refusals are counted. Newer
+ * kernels (6.18 was seen to) leave both counters at 0: where the peak stands at the limit, 0 is not an answer.
+ */
+static uint64_t failures(const struct cgroup *c, const struct cgroup_leaf *memory, uint64_t peak)
+{
+	uint64_t with_swap = cgroup_number(memory, "memory.memsw.failcnt");
+	uint64_t alone = cgroup_number(memory, "memory.failcnt");
+	uint64_t sum = with_swap == UNKNOWN_U64 || alone == UNKNOWN_U64 ? alone : alone + with_swap;
+
+	return sum == 0 && peak >= c->held[HELD_MEMORY].value ? UNKNOWN_U64 : sum;
+}
+
+/*
+ * `memory` is what the run would not get back by itself: usage without the page cache of files that nobody used of
+ * late (tmpfs is not among it: its pages count as anonymous). The peak is the kernel's own, with all page cache.
+ */
 static void v1_read(const struct cgroup *c, struct cgroup_reading *ret)
 {
 	const struct cgroup_leaf *memory = cgroup_leaf_of(c, CG_MEMORY), *pids = cgroup_leaf_of(c, CG_PIDS);
@@ -121,7 +138,7 @@ static void v1_read(const struct cgroup *c, struct cgroup_reading *ret)
 		ret->memory -= idle < ret->memory ? idle : ret->memory;
 	ret->memory_peak = cgroup_number(memory, "memory.max_usage_in_bytes");
 	ret->oom_kills = cgroup_key(memory, "memory.oom_control", "oom_kill"); /* since 4.13 */
-	ret->memory_failures = cgroup_number(memory, "memory.failcnt");
+	ret->memory_failures = failures(c, memory, ret->memory_peak);
 	ret->tasks = cgroup_number(pids, "pids.current");
 	ret->tasks_peak = cgroup_number(pids, "pids.peak"); /* since 6.1 */
 	ret->fork_failures = cgroup_key(pids, "pids.events", "max");

@@ -137,10 +137,18 @@ static int turn_on(int dirfd, const char *words)
 	return 0;
 }
 
-/* All but the hierarchy's root refuse with EBUSY while a process is in the group itself. */
+/* Only the hierarchy's true root may hold processes and pass controllers on; it alone has no type. */
+static bool must_be_empty(int dirfd)
+{
+	char text[32];
+
+	return faccessat(dirfd, "cgroup.type", F_OK, 0) == 0 &&
+	    file_read_small(dirfd, "cgroup.procs", text, sizeof text) > 0;
+}
+
 static int turn_on_needed(const struct cgroup_host *h, int dirfd, struct err *e)
 {
-	int r = turn_on(dirfd, "+memory +pids");
+	int r = must_be_empty(dirfd) ? -EBUSY : turn_on(dirfd, "+memory +pids");
 
 	for (int i = 0; r == -EBUSY && i < MOVE_TRIES; i++) {
 		if ((r = move_home(h, dirfd, e)) < 0)
@@ -321,6 +329,7 @@ static uint64_t times_thousand(uint64_t us)
 	return us == UNKNOWN_U64 ? us : us * 1000;
 }
 
+/* As in version 1: `memory` without idle page cache, the peak as the kernel says it, with all of it. */
 static void v2_read(const struct cgroup *c, struct cgroup_reading *ret)
 {
 	const struct cgroup_leaf *l = c->leaf_count ? &c->leaf[0] : NULL;
