@@ -226,17 +226,17 @@ void options_help(const struct option_row *table, struct buf *out)
 		buf_str(out, "\n");
 }
 
-/* A sentence for mdoc(7): a line that begins with a dot or a quote would be taken for a request, a backslash for an
- * escape, a hyphen in a word for a place to break or a typographic dash. */
+/* A phrase for mdoc(7): a line that begins with a dot or a quote would be taken for a request, a backslash for an escape,
+ * a hyphen for a place to break. Each sentence gets a line, so that roff sets the space between them. */
 static void man_text(const char *text, struct buf *out)
 {
 	if (*text == '.' || *text == '\'')
 		buf_str(out, "\\&");
 	for (; *text; text++) {
-		if (*text == '\\')
-			buf_str(out, "\\e");
-		else if (*text == '-')
-			buf_str(out, "\\-");
+		if (*text == '\\' || *text == '-')
+			buf_str(out, *text == '-' ? "\\-" : "\\e");
+		else if (*text == ' ' && text[-1] == '.')
+			buf_str(out, "\n");
 		else
 			buf_add(out, text, 1);
 	}
