@@ -13,7 +13,7 @@ struct err {
 	char text[508]; /* one sentence for a person: what was tried on which object, why it failed, what would be right */
 };
 
-/* err_set: "what you say: Permission denied". The errno's text is added. Returns -code. */
+/* err_set: "what you say: Permission denied". The errno's text is added. Returns -code. `e` may be NULL. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* err_say: the sentence as it stands, for faults that are not the kernel's (input, presets). Returns -code. */
