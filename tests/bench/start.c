@@ -29,45 +29,15 @@ struct launcher {
 };
 
 static const char *const bare_argv[] = { "/usr/bin/true", NULL };
-static const char *const bwrap_argv[] = { "bwrap",
-					  "--unshare-all",
-					  "--die-with-parent",
-					  "--new-session",
-					  "--cap-drop",
-					  "ALL",
-					  "--clearenv",
-					  "--setenv",
-					  "PATH",
-					  "/usr/bin",
-					  "--hostname",
-					  "sandbox",
-					  "--ro-bind",
-					  "/usr",
-					  "/usr",
-					  "--symlink",
-					  "usr/bin",
-					  "/bin",
-					  "--symlink",
-					  "usr/lib",
-					  "/lib",
-					  "--symlink",
-					  "usr/lib64",
-					  "/lib64",
-					  "--proc",
-					  "/proc",
-					  "--dev",
-					  "/dev",
-					  "--tmpfs",
-					  "/tmp",
-					  "--remount-ro",
-					  "/",
-					  "--chdir",
-					  "/tmp",
-					  "--seccomp",
-					  "10",
-					  "--",
-					  "/usr/bin/true",
-					  NULL };
+// clang-format off
+static const char *const bwrap_argv[] = {
+	"bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
+	"--setenv", "PATH", "/usr/bin", "--hostname", "sandbox", "--ro-bind", "/usr", "/usr",
+	"--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
+	"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--remount-ro", "/", "--chdir", "/tmp",
+	"--seccomp", "10", "--", "/usr/bin/true", NULL,
+};
+// clang-format on
 
 /* The filter of the shipped preset, with nothing watched, as bytes on descriptor 10: what bubblewrap's --seccomp takes. */
 static int put_filter(struct err *e)

@@ -78,13 +78,6 @@ static long probe_mknod(char **arg)
 	return mknod(word(arg, 0, "/tmp/device"), S_IFBLK | 0600, 0x0800);
 }
 
-static long probe_setuid_bit(char **arg)
-{
-	const char *path = word(arg, 0, "/tmp/setuid");
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
-	return fd < 0 ? fd : fchmod(fd, 04755);
-}
-
 /* write PATH SIZE: says how far it came. */
 static long probe_write(char **arg)
 {
@@ -563,7 +556,7 @@ static const struct probe {
 	probe_fn try;
 } probes[] = {
 	{ "open", probe_open }, { "create", probe_create }, { "mknod", probe_mknod },
-	{ "setuid-bit", probe_setuid_bit }, { "write", probe_write }, { "inodes", probe_inodes },
+	{ "write", probe_write }, { "inodes", probe_inodes },
 	{ "descriptors", probe_descriptors }, { "fds", probe_fds },
 	{ "mem", probe_mem }, { "shared-mem", probe_shared_mem }, { "split-mem", probe_split_mem },
 	{ "fork", probe_fork }, { "threads", probe_threads }, { "orphan", probe_orphan }, { "spin", probe_spin },
