@@ -33,7 +33,7 @@ enum mount_kind {
 };
 struct mount_op {
 	enum mount_kind kind;
-	char *source, *dest;
+	const char *source, *dest; /* of the host, in the view; owned once added */
 	const void *data;       /* MOUNT_FILE, MOUNT_WRITE: Borrows */
 	size_t len;
 	mode_t mode;

@@ -42,8 +42,8 @@ void mount_plan_add(struct mount_plan *m, struct mount_op op)
 void mount_plan_done(struct mount_plan *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
-		free(m->ops[i].source);
-		free(m->ops[i].dest);
+		free((void *) m->ops[i].source);
+		free((void *) m->ops[i].dest);
 		close_fd(&m->ops[i].tree_fd);
 	}
 	free(m->ops);

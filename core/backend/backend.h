@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door of core/backend: the mechanisms that isolate, behind one table of functions. A backend builds everything for
+ * one run, lets the target stand just before its exec, and says what holds it; the supervisor releases, watches, ends.
+ */
+#pragma once
+
+#include "core/confine/confine.h"
+#include "core/model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct instance;
+
+/* How a backend's network looks from inside: what becomes of an attempt that is let through to the kernel. */
+struct network_view {
+	enum outcome outside;     /* of an address beyond loopback; OUTCOME_UNKNOWN where the host's network is used */
+	enum layer layer;         /* what makes it so */
+	bool own_loopback;        /* 127.0.0.1 is the run's own */
+	bool own_abstract;        /* so are abstract unix sockets */
+};
+
+struct backend {
+	const char *name, *summary;
+	int (*probe)(struct err *e); /* 0, or why this machine cannot; leaves nothing */
+	/* start: the target stands before its exec and waits for instance_release. Fills *ret as far as it came, also on
+	 * failure: `end` and `done` take it either way. */
+	int (*start)(const struct launch *l, struct instance *ret, struct err *e);
+	/* stop: SIGTERM to the target, or with `force` an end to every process of the run. May be called again. */
+	int (*stop)(struct instance *i, bool force, struct err *e);
+	int (*pause)(struct instance *i, bool on, struct err *e);
+	/* collect: after the target ended and before done: --output and what --project changed, told to `changed`. */
+	int (*collect)(struct instance *i, const struct launch *l, void (*changed)(void *arg, const char *op,
+	    const char *path, uint64_t bytes), void *arg, struct err *e);
+	/* end: every process of the run, daemons and double forks included; waits for it. Returns how many are still
+	 * there (0), as counted by the kernel. Accepts a half-started instance, and may be called again. */
+	int (*end)(struct instance *i);
+	void (*done)(struct instance *i); /* after end: closes and removes */
+};
+
+#define INSTANCE_LAYERS 12
+
+struct instance {
+	const struct backend *backend;
+	const struct launch *launch;   /* Borrowed */
+	pid_t pid;                     /* our child: the reaper, or the target where there is none; 0: none yet */
+	int pidfd;
+	pid_t target_pid;              /* of the target, in our pid namespace; 0: not known */
+	bool has_reaper;
+	int in_fd, out_fd, err_fd;     /* our ends of the target's pipes; -1 */
+	int notify_fd;                 /* the seccomp listener, or -1 */
+	int sync_fd;                   /* the start socket: errors of the start, and the reaper's last word */
+	int proc_dirfd;                /* the run's own /proc; -1: its processes are our descendants in ours */
+	int root_dirfd;                /* the target's root; -1: the host's */
+	int space_dirfd;               /* in the writable places, for fstatfs(2); -1: they have no file system of their own */
+	int output_dirfd, upper_dirfd; /* /out, and the upper layer of the project's overlay; -1 */
+	char *temp_dir;                /* on the host; NULL: none */
+	char **argv, **env;            /* as executed; owned */
+	struct cgroup *cgroup;         /* NULL: none */
+	struct seccomp_want want;      /* what the filter was made from: the supervisor decides by the same */
+	struct network_view network;
+	bool memory_by_supervisor, fork_by_supervisor; /* no kernel limit stands behind these two */
+	uint64_t processes_own;        /* tasks in it that are ours (the reaper) */
+	struct event_limit limits[LIMIT_MAX];
+	struct event_layer layers[INSTANCE_LAYERS];
+	size_t layer_count;
+	char text[2048];               /* what the layers' details point to */
+	size_t text_len;
+	void *priv;
+};
+
+extern const struct backend *const backends[]; /* NULL-terminated */
+/* backend_find: -ENOENT with the names there are. */
+int backend_find(const char *name, const struct backend **ret, struct err *e);
+
+/* instance_init: before start. Borrows the launch until done. */
+void instance_init(struct instance *i, const struct backend *b, const struct launch *l);
+/* instance_release: the target executes. What it answers (exec failed) comes over sync_fd. */
+int instance_release(struct instance *i, struct err *e);
+/* instance_sync: the next message of sync_fd, without waiting. 1, 0 when there is none, -EPIPE when it is at its end. */
+int instance_sync(struct instance *i, struct sync_msg *ret);
+
+/*
+ * What a dead supervisor may have left on this host (control groups, folders, at `subprocess` processes) is marked by
+ * run id. A run lives as long as its mark is held; sweeping ends and removes what belongs to marks that nobody holds.
+ */
+int mark_hold(const char *run_id, int *ret_fd, struct err *e);
+bool mark_held(const char *run_id);
+void sweep_run(const char *run_id); /* one run, whose supervisor is known to be dead */
+void sweep_dead(void);              /* all of this user's */

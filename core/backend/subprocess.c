@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The `subprocess` level: the host's view of files and processes, with limits, a clean environment, no_new_privs,
+ * seccomp, and sockets that have no network. For code that is trusted not to be hostile: it stops accidents.
+ */
+#include "core/backend/child.h"
+#include "core/supervise/stage.h"
+#include "core/backend/temp.h"
+
+#include "core/base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define QUIET_LIMIT_NS (5 * NS_PER_S)
+/* The host's own disk is what copies go to here, and the preset has no limit for it. */
+#define COPY_MAX_BYTES (1ULL << 30)
+#define COPY_MAX_FILES 100000
+
+static uid_t target_uid(const struct launch *l)
+{
+	return geteuid() == 0 ? l->policy->run_as : geteuid();
+}
+
+static int code_write(int work_fd, const struct launch *l, struct err *e)
+{
+	CLOSE_FD int fd = openat(work_fd, l->language->file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int r = fd < 0 ? -errno : write_all(fd, l->code, l->code_len);
+	if (r == 0 && geteuid() == 0 && fchown(fd, target_uid(l), target_uid(l)) < 0)
+		r = -errno;
+	return r < 0 ? err_set(e, -r, "write the code to %s", l->language->file) : 0;
+}
+
+/* Files in: the project becomes the working folder, inputs lie in data/, both as checked copies; out/ is for results. */
+static int places_fill(const struct launch *l, int work_fd, struct err *e)
+{
+	uid_t owner = geteuid() == 0 ? target_uid(l) : (uid_t) -1;
+	struct stage_want want = { .uid = owner, .gid = owner, .links = true, .max_bytes = COPY_MAX_BYTES,
+		.max_files = COPY_MAX_FILES };
+	int r;
+	if (l->project_dir && (r = stage_copy_in(l->project_dir, work_fd, NULL, &want, NULL, e)) < 0)
+		return r;
+	want.links = false;
+	want.read_only = true;
+	if (l->input_count && mkdirat(work_fd, "data", 0755) < 0 && errno != EEXIST)
+		return err_set(e, errno, "make data/ in the working folder");
+	CLOSE_FD int data = l->input_count ? openat(work_fd, "data", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	for (size_t k = 0; k < l->input_count; k++) {
+		struct stat st;
+		const char *slash = strrchr(l->inputs[k].source, '/');
+		bool whole = l->input_count == 1 && stat(l->inputs[k].source, &st) == 0 && S_ISDIR(st.st_mode);
+		if ((r = stage_copy_in(l->inputs[k].source, data, whole ? NULL : slash ? slash + 1 : l->inputs[k].source, &want,
+			 NULL, e)) < 0)
+			return r;
+	}
+	if (l->output_dir && mkdirat(work_fd, "out", 0755) < 0)
+		return err_set(e, errno, "make out/ in the working folder");
+	if (l->output_dir && geteuid() == 0 && fchownat(work_fd, "out", target_uid(l), target_uid(l), AT_SYMLINK_NOFOLLOW) < 0)
+		return err_set(e, errno, "give out/ to the target");
+	return 0;
+}
+
+static int places_create(struct instance *i, struct err *e)
+{
+	const struct launch *l = i->launch;
+	CLOSE_FD int fd = -1;
+	int r = temp_create(l->run_id, target_uid(l), &i->temp_dir, &fd, e);
+	if (r < 0)
+		return r;
+	CLOSE_FD int work = openat(fd, "work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (work < 0)
+		return err_set(e, errno, "open the working folder");
+	if ((r = places_fill(l, work, e)) < 0)
+		return r;
+	if (l->output_dir && (i->output_dirfd = openat(work, "out", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+		return err_set(e, errno, "open out/");
+	return 0;
+}
+
+static int code_place(struct instance *i, const char *code_path, struct err *e)
+{
+	if (!code_path)
+		return 0;
+	CLOSE_FD int dir = open(i->temp_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLOSE_FD int at = dir < 0 ? -1 : openat(dir, i->launch->project_dir ? "tmp" : "work",
+						O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return at < 0 ? err_set(e, errno, "open %s", i->temp_dir) : code_write(at, i->launch, e);
+}
+
+static int subprocess_start(const struct launch *l, struct instance *ret, struct err *e)
+{
+	struct instance *i = ret;
+	struct seccomp_program filter = { 0 };
+	struct ladder ladder;
+	FREE char *code_path = NULL;
+	int r;
+	if (geteuid() == 0 && l->policy->run_as == 0)
+		return err_say(e, EINVAL, "run_as = 0 would make the target root of this machine; give another id");
+	if ((r = places_create(i, e)) < 0)
+		return r;
+	FREE char *work = xprintf("%s/work", i->temp_dir), *home = xprintf("%s/home", i->temp_dir),
+	     *tmp = xprintf("%s/tmp", i->temp_dir);
+	const struct target_places at = { .code_dir = l->project_dir ? tmp : work, .cwd = work, .home = home, .tmp = tmp,
+		.user = "user" };
+	if ((r = command_build(i, &at, &code_path, e)) < 0 || (r = code_place(i, code_path, e)) < 0 ||
+	    (r = ladder_cgroup(i, 0, e)) < 0)
+		return r;
+	ladder_build(i, false, false, &ladder);
+	bool cut_off = l->policy->network == NETWORK_NONE;
+	/* Forks are put to the supervisor also where nothing limits them: while a run ends it answers EAGAIN, so that
+	 * killing what is there comes to an end, and a fork flood cannot outrun it. */
+	i->want.watch = watch_for(i, cut_off) | (i->cgroup ? 0 : WATCH_FORK);
+	i->want.memory_max = l->policy->limit[LIMIT_MEMORY];
+	i->network = cut_off ? (struct network_view) { OUTCOME_UNREACHABLE, LAYER_NET_NS, false, false } :
+			       (struct network_view) { OUTCOME_UNKNOWN, LAYER_NONE, false, false };
+	struct confinement c = {
+		.host_uid = target_uid(l), .cgroup = i->cgroup, .cwd = work, .rlimits = ladder.rlimits,
+		.rlimit_count = ladder.rlimit_count, .cpu_count = ladder.cpu_count, .filter = &filter,
+		.listener = i->want.watch != 0, .argv = i->argv, .env = i->env, .shm_max = UINT64_MAX,
+	};
+	if ((r = seccomp_compile(&i->want, &filter, e)) >= 0 && (r = child_start(i, &c, e)) >= 0) {
+		instance_layer(i, "mount-ns", STATE_OFF, "", "the host's files, with the target's rights");
+		instance_layer(i, "pid-ns", STATE_OFF, "", "the host's processes can be seen");
+		instance_layer(i, "net-ns", cut_off ? STATE_ON : STATE_OFF, cut_off ? "made in an empty namespace" : "",
+		    cut_off ? "each inet socket is answered with one that has no network" : "the host's network");
+		if ((r = ladder_verify(i, e)) >= 0)
+			r = layers_verify(i, &filter, e);
+	}
+	seccomp_program_done(&filter);
+	return r;
+}
+
+/* ---- ending: all that descends from us, daemons and double forks included ---- */
+
+/* Appends the descendants of `pid`; /proc/PID/task/TID/children is exact for processes that are stopped or dying. */
+static void descendants(pid_t pid, pid_t **list, size_t *count)
+{
+	char path[64], text[8192];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	if (*count > 65536 || file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return;
+	for (char *p = text, *end; *p; p = end) {
+		pid_t child = (pid_t) strtol(p, &end, 10);
+		if (end == p)
+			break;
+		*list = xrealloc(*list, (*count + 1) * sizeof(pid_t));
+		(*list)[(*count)++] = child;
+		descendants(child, list, count);
+		while (*end == ' ')
+			end++;
+	}
+}
+
+/* Kills until nothing descends from this process, which is a child subreaper: what loses its parent comes to it. */
+static int descendants_end(void)
+{
+	uint64_t deadline = now_ns() + QUIET_LIMIT_NS;
+	size_t count;
+	do {
+		pid_t *list = NULL;
+		count = 0;
+		descendants(getpid(), &list, &count);
+		for (size_t k = 0; k < count; k++)
+			kill(list[k], SIGKILL);
+		free(list);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (count)
+			nanosleep(&(struct timespec) { .tv_nsec = 200000 }, NULL);
+	} while (count && now_ns() < deadline);
+	return (int) count;
+}
+
+static int subprocess_stop(struct instance *i, bool force, struct err *e)
+{
+	int r = child_stop(i, force, e);
+	if (r < 0 || !force)
+		return r;
+	pid_t *list = NULL;
+	size_t count = 0;
+	descendants(getpid(), &list, &count);
+	for (size_t k = 0; k < count; k++)
+		kill(list[k], SIGKILL);
+	free(list);
+	return 0;
+}
+
+static int subprocess_end(struct instance *i)
+{
+	int left = child_end(i);
+	return left + descendants_end();
+}
+
+static void subprocess_done(struct instance *i)
+{
+	struct err e;
+	instance_done(i);
+	if (i->temp_dir)
+		(void) temp_remove(i->launch->run_id, &e);
+	free(i->temp_dir);
+	i->temp_dir = NULL;
+}
+
+static int subprocess_probe(struct err *e)
+{
+	(void) e;
+	return 0;
+}
+
+const struct backend backend_subprocess = {
+	.name = "subprocess",
+	.summary = "limits, a clean environment and a syscall filter; the host's files, processes and kernel",
+	.probe = subprocess_probe,
+	.start = subprocess_start,
+	.stop = subprocess_stop,
+	.pause = child_pause,
+	.collect = stage_collect,
+	.end = subprocess_end,
+	.done = subprocess_done,
+};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * RLIMIT_FSIZE leaves no trace of its own: a program that ignores SIGXFSZ gets EFBIG and may end in any way. What it
+ * leaves is a file of exactly the limit's size. Looked for once, after a run that failed, within bounds.
+ */
+#include "core/supervise/evidence.h"
+
+#include "core/base/base.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOOKS_MAX 4000
+#define DEPTH_MAX 8
+
+struct search {
+	uint64_t size;
+	unsigned looks;
+};
+
+static bool search_folder(struct search *s, int parent, const char *name, int depth)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	bool found = false;
+	if (!dir)
+		return false;
+	for (struct dirent *d; !found && s->looks < LOOKS_MAX && (d = readdir(dir)); ) {
+		struct stat st;
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+			continue;
+		s->looks++;
+		if (fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISREG(st.st_mode))
+			found = (uint64_t) st.st_size == s->size;
+		else if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+			found = search_folder(s, dirfd(dir), d->d_name, depth + 1);
+	}
+	closedir(dir);
+	return found;
+}
+
+bool evidence_file_at_limit(const struct instance *i, uint64_t size)
+{
+	static const char *const places[] = { "workspace", "tmp", "home", "out", "dev/shm" };
+	struct search s = { .size = size };
+	if (i->temp_dir)
+		return search_folder(&s, AT_FDCWD, i->temp_dir, 0);
+	for (size_t k = 0; i->root_dirfd >= 0 && k < ARRAY_LEN(places); k++)
+		if (search_folder(&s, i->root_dirfd, places[k], 0))
+			return true;
+	return false;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to core/supervise: traces of limits that leave no counter.
+ */
+#pragma once
+
+#include "core/backend/backend.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* evidence_file_at_limit: whether a file of exactly that size stands in the writable places. */
+bool evidence_file_at_limit(const struct instance *i, uint64_t size);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one place that every event of a run passes: it gets its number and its time, goes into the recording, and to the
+ * front end. A front end that reads slowly costs a bounded queue; what does not fit is dropped, counted and told.
+ */
+#include "core/supervise/supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RECORDED_OUTPUT_MAX (64u << 20) /* a recording of an endless flood must not fill the disk */
+
+void feed_init(struct feed *s, int wire_fd)
+{
+	*s = (struct feed) { .wire_fd = wire_fd, .start_ns = now_ns() };
+	s->tail = &s->head;
+}
+
+static void queue_clear(struct feed *s)
+{
+	while (s->head) {
+		struct frame *f = s->head;
+		s->head = f->next;
+		free(f);
+	}
+	s->tail = &s->head;
+	s->queued = 0;
+}
+
+static void reader_gone(struct feed *s)
+{
+	close_fd(&s->wire_fd);
+	queue_clear(s);
+}
+
+int feed_flush(struct feed *s)
+{
+	while (s->wire_fd >= 0 && s->head) {
+		int r = wire_send(s->wire_fd, s->head->bytes, s->head->len);
+		if (r == -EAGAIN)
+			return r;
+		if (r < 0) {
+			reader_gone(s);
+			break;
+		}
+		struct frame *f = s->head;
+		s->head = f->next;
+		s->queued -= f->len;
+		if (!s->head)
+			s->tail = &s->head;
+		free(f);
+	}
+	return s->wire_fd >= 0 ? 0 : -EPIPE;
+}
+
+static void deliver(struct feed *s, const struct event *ev)
+{
+	ssize_t len = event_encode(ev, s->space, sizeof(s->space));
+	if (len < 0 || s->wire_fd < 0)
+		return;
+	if (!s->head) { /* nothing waits: straight through */
+		int r = wire_send(s->wire_fd, s->space, (size_t) len);
+		if (r == 0)
+			return;
+		if (r != -EAGAIN) {
+			reader_gone(s);
+			return;
+		}
+	}
+	struct frame *f = xmalloc(sizeof(*f) + (size_t) len);
+	f->next = NULL;
+	f->len = (size_t) len;
+	memcpy(f->bytes, s->space, (size_t) len);
+	*s->tail = f;
+	s->tail = &f->next;
+	s->queued += f->len;
+}
+
+static void record(struct feed *s, const struct event *ev)
+{
+	if (!s->record)
+		return;
+	if (ev->type == EVENT_OUTPUT) {
+		uint64_t before = s->recorded_output;
+		s->recorded_output += ev->output.len;
+		if (before >= RECORDED_OUTPUT_MAX)
+			return;
+	}
+	record_add(s->record, ev);
+}
+
+void feed_emit(struct feed *s, struct event *ev)
+{
+	/* Output waits in its pipe before this is reached, and an exit event is never lost. */
+	if (s->queued >= FEED_QUEUE_MAX && ev->type != EVENT_OUTPUT && ev->type != EVENT_EXIT) {
+		s->dropped++;
+		return;
+	}
+	if (s->dropped) {
+		struct event lost = { .type = EVENT_DROPPED, .dropped = { .what = "event", .count = s->dropped,
+			.why = "the reader was too slow" } };
+		s->dropped = 0;
+		feed_emit(s, &lost);
+	}
+	ev->seq = ++s->seq;
+	ev->t_ns = now_ns() - s->start_ns;
+	ev->source = SOURCE_HOST;
+	deliver(s, ev); /* first: the reader waits for it, the file does not */
+	record(s, ev);
+}
+
+void feed_drain(struct feed *s)
+{
+	while (feed_flush(s) == -EAGAIN) {
+		struct pollfd p = { .fd = s->wire_fd, .events = POLLOUT };
+		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+			return;
+	}
+}
+
+void feed_done(struct feed *s)
+{
+	queue_clear(s);
+	close_fd(&s->wire_fd);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Notifications of the seccomp filter: one call of the target that waits for an answer. What is forbidden was decided
+ * by the policy and by register values; what is only watched is continued, and decides nothing (seccomp_unotify(2)).
+ * The answer goes out first, events and files come after it; only what must be read from the waiting target's memory
+ * is read before.
+ */
+#include "core/supervise/supervisor.h"
+#include "core/supervise/decode.h"
+#include "core/supervise/predict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS    SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
+#define BATCH 64                     /* answered before the loop goes round: keys, timers and output are served too */
+#define WHO_SLOTS 64
+#define WHO_AGE_NS (100 * NS_PER_MS) /* a pid may be another's by then */
+
+/* A task's number in its own namespace and its name: read from /proc once, kept for a moment. */
+struct who {
+	pid_t host;
+	int64_t inside, parent;
+	uint64_t at_ns;
+	char command[16];
+};
+struct notify {
+	struct supervisor *v;
+	struct seccomp_notif req;
+	struct decoded words;
+	struct who who[WHO_SLOTS];
+	uint64_t forks; /* since the tasks were last counted */
+};
+
+static int64_t last_number(const char *line)
+{
+	int64_t n = -1;
+	for (char *end; *line && *line != '\n'; line = end) {
+		long v = strtol(line, &end, 10);
+		if (end == line)
+			break;
+		n = v;
+	}
+	return n;
+}
+
+static const struct who *who_is(struct notify *n, pid_t host)
+{
+	struct who *w = &n->who[(uint32_t) host % WHO_SLOTS];
+	char path[40], text[2048];
+	uint64_t now = now_ns();
+	if (w->host == host && now - w->at_ns < WHO_AGE_NS)
+		return w;
+	*w = (struct who) { .host = host, .inside = host, .parent = -1, .at_ns = now };
+	snprintf(path, sizeof(path), "/proc/%d/status", host);
+	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return w;
+	const char *name = strstr(text, "Name:\t"), *tgid = strstr(text, "\nNStgid:");
+	if (name)
+		snprintf(w->command, sizeof(w->command), "%.*s", (int) strcspn(name + 6, "\n"), name + 6);
+	if (tgid)
+		w->inside = last_number(tgid + 8);
+	return w;
+}
+
+static int64_t parent_of(struct notify *n, pid_t host)
+{
+	char path[40], text[2048];
+	snprintf(path, sizeof(path), "/proc/%d/status", host);
+	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return -1;
+	const char *at = strstr(text, "\nPPid:");
+	long ppid = at ? strtol(at + 6, NULL, 10) : -1;
+	if (ppid <= 0 || ppid == getpid())
+		return 0; /* us: outside of the run */
+	return who_is(n, (pid_t) ppid)->inside;
+}
+
+/* ---- answers ---- */
+
+static void answer(struct notify *n, int error, uint32_t flags)
+{
+	struct seccomp_notif_resp resp = { .id = n->req.id, .error = -error, .flags = flags };
+	/* ENOENT: the caller was killed meanwhile; nobody waits any more. */
+	(void) ioctl(n->v->inst.notify_fd, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+}
+
+static void go_on(struct notify *n)
+{
+	answer(n, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+}
+
+/* What was read belongs to the caller only if it still waits: its pid could be another's by now. */
+static bool still_waits(struct notify *n)
+{
+	return ioctl(n->v->inst.notify_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &n->req.id) == 0;
+}
+
+static bool look(struct notify *n)
+{
+	struct decode_in in = { .pid = (pid_t) n->req.pid, .nr = n->req.data.nr, .arch = n->req.data.arch };
+	for (int k = 0; k < 6; k++)
+		in.arg[k] = n->req.data.args[k];
+	decode_call(&in, &n->words);
+	return still_waits(n);
+}
+
+/* ---- each kind ---- */
+
+static void on_denied(struct notify *n, const struct seccomp_reason *why)
+{
+	struct supervisor *v = n->v;
+	bool valid = look(n), absent = why->action == SYSCALL_ABSENT || why->rule[0] == 0;
+	bool kill = v->launch->policy->on_denied == DENIED_KILL && !why->never_kill && !absent;
+	const struct who *w = who_is(n, (pid_t) n->req.pid);
+	if (kill) {
+		snprintf(v->facts.policy_call, sizeof(v->facts.policy_call), "%s", n->words.name);
+		supervisor_kill(v, VERDICT_POLICY);
+	}
+	answer(n, absent ? ENOSYS : EPERM, 0);
+	if (!valid)
+		return;
+	struct event ev = { .type = EVENT_DENIED, .outcome = absent ? OUTCOME_ABSENT : OUTCOME_REFUSED,
+		.layer = LAYER_SECCOMP, .basis = BASIS_ANSWERED, .denied = {
+			.pid = w->inside, .command = w->command, .call = n->words.name, .args = n->words.args,
+			.arg_count = n->words.arg_count, .error = absent ? "ENOSYS" : "EPERM",
+			.rule = why->rule[0] ? why->rule : "unknown call", .count = 1 } };
+	group_emit(&v->groups, &v->feed, &ev);
+}
+
+static void emit_network(struct notify *n, const struct decode_addr *a, enum outcome outcome, enum layer layer,
+    enum basis basis)
+{
+	const struct who *w = who_is(n, (pid_t) n->req.pid);
+	struct event ev = { .type = EVENT_NETWORK, .outcome = outcome, .layer = layer, .basis = basis, .network = {
+		.pid = w->inside, .command = w->command, .op = n->words.op, .family = a->family,
+		.protocol = a->protocol, .address = a->address, .port = a->port, .count = 1 } };
+	group_emit(&n->v->groups, &n->v->feed, &ev);
+}
+
+static void on_network(struct notify *n)
+{
+	bool valid = look(n);
+	go_on(n);
+	for (size_t k = 0; valid && k < n->words.addr_count; k++) {
+		const struct decode_addr *a = &n->words.addr[k];
+		struct prediction p;
+		if (!a->address) /* socket, listen, accept: no attempt to reach anything */
+			continue;
+		predict_network(&n->v->inst.network, a, n->words.op, &p);
+		emit_network(n, a, p.outcome, p.layer, p.basis);
+	}
+}
+
+static void on_exec(struct notify *n)
+{
+	bool valid = look(n);
+	int64_t parent = parent_of(n, (pid_t) n->req.pid), pid = who_is(n, (pid_t) n->req.pid)->inside;
+	n->who[(uint32_t) n->req.pid % WHO_SLOTS].host = 0; /* it will have another name */
+	go_on(n);
+	if (!valid)
+		return;
+	struct event ev = { .type = EVENT_EXEC, .exec = { .pid = pid, .parent = parent, .path = n->words.path,
+		.argv = n->words.argv, .argv_count = n->words.argv_count } };
+	feed_emit(&n->v->feed, &ev);
+}
+
+static void on_file(struct notify *n)
+{
+	struct prediction p = { 0 };
+	bool valid = look(n);
+	if (valid)
+		predict_file(&n->v->inst, &n->words, &p); /* before the call goes on: it may make what it asks for */
+	go_on(n);
+	if (!valid)
+		return;
+	const struct who *w = who_is(n, (pid_t) n->req.pid);
+	struct event ev = { .type = EVENT_FILE, .outcome = p.outcome, .layer = p.layer, .basis = p.basis, .file = {
+		.pid = w->inside, .command = w->command, .op = n->words.op, .path = n->words.path,
+		.flags = n->words.flags, .flag_count = n->words.flag_count, .count = 1 } };
+	group_emit(&n->v->groups, &n->v->feed, &ev);
+}
+
+static void on_memory(struct notify *n)
+{
+	struct supervisor *v = n->v;
+	bool valid = look(n);
+	/* mmap's and shmget's size is the second argument, mremap's new one the third. */
+	uint64_t size = n->req.data.args[n->words.name && strcmp(n->words.name, "mremap") == 0 ? 2 : 1];
+	char asked[24], limit[24];
+	answer(n, ENOMEM, 0);
+	v->facts.enomem_answered++;
+	if (size > v->facts.enomem_largest)
+		v->facts.enomem_largest = size;
+	supervisor_limit(v, LIMIT_MEMORY, BASIS_ANSWERED, "%s of %s answered ENOMEM: alone it exceeds %s",
+	    valid && n->words.name ? n->words.name : "mmap", format_bytes(size, asked, sizeof(asked)),
+	    format_bytes(v->launch->policy->limit[LIMIT_MEMORY], limit, sizeof(limit)));
+}
+
+/* Whether one more task would exceed the limit. Counting walks /proc; while few forks have come since the last count
+ * there is nothing to count. */
+static bool fork_exceeds(struct notify *n, uint64_t limit)
+{
+	struct supervisor *v = n->v;
+	if (limit == UNLIMITED || v->meter.tasks + ++n->forks < limit)
+		return false;
+	v->meter.tasks = meter_tasks(&v->inst);
+	n->forks = 0;
+	if (v->meter.tasks > v->meter.tasks_peak)
+		v->meter.tasks_peak = v->meter.tasks;
+	return v->meter.tasks >= limit;
+}
+
+static void on_fork(struct notify *n)
+{
+	struct supervisor *v = n->v;
+	uint64_t limit = v->launch->policy->limit[LIMIT_PROCESSES];
+	if (v->state >= RUN_STOPPING) { /* so that ending the run comes to an end */
+		answer(n, EAGAIN, 0);
+		return;
+	}
+	if (!v->inst.fork_by_supervisor || !fork_exceeds(n, limit)) {
+		go_on(n);
+		return;
+	}
+	answer(n, EAGAIN, 0);
+	v->facts.eagain_answered++;
+	supervisor_limit(v, LIMIT_PROCESSES, BASIS_ANSWERED, "a fork at %llu of %llu tasks was answered EAGAIN",
+	    (unsigned long long) v->meter.tasks, (unsigned long long) limit);
+}
+
+static void on_socket(struct notify *n)
+{
+	const __u64 *a = n->req.data.args;
+	int fd = -1, r = netless_socket(&n->v->netless, (int) a[0], (int) a[1], (int) a[2], &fd);
+	if (r == 0) {
+		struct seccomp_notif_addfd add = { .id = n->req.id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t) fd,
+			.newfd_flags = a[1] & SOCK_CLOEXEC ? O_CLOEXEC : 0 };
+		r = ioctl(n->v->inst.notify_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 ? -errno : 0;
+		close(fd);
+		if (r == 0 || r == -ENOENT)
+			return;
+	}
+	bool valid = look(n);
+	answer(n, r == -EPERM ? EPERM : -r, 0);
+	if (!valid || r != -EPERM)
+		return;
+	/* No namespace to be had for the helper: the address will never be known, and that is said. */
+	struct decode_addr unknown = { .family = n->words.addr_count ? n->words.addr[0].family : "?",
+		.protocol = n->words.addr_count ? n->words.addr[0].protocol : NULL, .port = -1 };
+	emit_network(n, &unknown, OUTCOME_REFUSED, LAYER_SECCOMP, BASIS_ANSWERED);
+}
+
+/* ---- receiving ---- */
+
+static void notify_one(struct notify *n)
+{
+	struct seccomp_reason why = { 0 };
+	seccomp_explain(&n->v->inst.want, n->req.data.nr, n->req.data.arch, (const uint64_t *) n->req.data.args, &why);
+	switch (why.watch) {
+	case WATCH_NETWORK:
+		on_network(n);
+		break;
+	case WATCH_EXEC:
+		on_exec(n);
+		break;
+	case WATCH_FILES:
+		on_file(n);
+		break;
+	case WATCH_MEMORY:
+		on_memory(n);
+		break;
+	case WATCH_FORK:
+		on_fork(n);
+		break;
+	case WATCH_SOCKET:
+		on_socket(n);
+		break;
+	case WATCH_DENIED:
+		on_denied(n, &why);
+		break;
+	default: /* the filter and the explanation differ: never let through what nobody can explain */
+		why.action = SYSCALL_REFUSE;
+		why.rule = "unexplained";
+		on_denied(n, &why);
+		break;
+	}
+}
+
+static void notify_ready(void *arg, uint32_t events)
+{
+	struct notify *n = arg;
+	int fd = n->v->inst.notify_fd;
+	for (int k = 0; k < BATCH && (events & EPOLLIN); k++) {
+		memset(&n->req, 0, sizeof(n->req)); /* the kernel refuses a used one */
+		if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &n->req) == 0)
+			notify_one(n);
+		else if (errno != EINTR && errno != ENOENT) /* ENOENT: killed between the poll and this */
+			break;
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		if (poll(&p, 1, 0) != 1 || !(p.revents & POLLIN))
+			return;
+	}
+	if (events & (EPOLLHUP | EPOLLERR)) /* no process is left under the filter (Linux 5.9) */
+		loop_unwatch_fd(n->v->loop, fd);
+}
+
+int notify_start(struct supervisor *v, struct err *e)
+{
+	if (v->inst.notify_fd < 0)
+		return 0;
+	/* The answer wakes the caller on this very core: 2 us instead of 25 to 60 when another one idles. */
+	(void) ioctl(v->inst.notify_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+	v->notify = xmalloc(sizeof(*v->notify)); /* not zeroed: most of it is scratch that is never touched */
+	v->notify->v = v;
+	v->notify->forks = 0;
+	memset(v->notify->who, 0, sizeof(v->notify->who));
+	return loop_watch_fd(v->loop, v->inst.notify_fd, EPOLLIN, notify_ready, v->notify, e);
+}
+
+void notify_stop(struct supervisor *v)
+{
+	if (v->notify && v->inst.notify_fd >= 0)
+		loop_unwatch_fd(v->loop, v->inst.notify_fd);
+	free(v->notify);
+	v->notify = NULL;
+}

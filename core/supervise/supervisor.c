@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The supervisor: one process, one run, a session of its own. It starts the target, keeps its limits, answers its
+ * notifications, reads its meters and its output, ends it, and says how it ended. Everything it learns goes through
+ * feed_emit(); everything it is told comes as a verb, and a table says which is legal when.
+ */
+#include "core/supervise/supervisor.h"
+#include "core/supervise/evidence.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define METER_NS  (100 * NS_PER_MS)
+#define MEMORY_NS (20 * NS_PER_MS)
+#define READ_BATCH 4            /* then the loop goes round */
+
+/* Which verb is legal in which state; what is not is ignored, as it crossed with an event that made it moot. */
+static const bool verb_legal[RUN_STATE_MAX][VERB_MAX] = {
+	[RUN_RUNNING] = { [VERB_STOP] = true, [VERB_PAUSE] = true, [VERB_RESUME] = true },
+};
+
+/* ---- limits that were met, and killing ---- */
+
+void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt, ...)
+{
+	char text[200];
+	va_list ap;
+	if (v->limit_told[n])
+		return;
+	v->limit_told[n] = true;
+	va_start(ap, evidence_fmt);
+	vsnprintf(text, sizeof(text), evidence_fmt, ap);
+	va_end(ap);
+	struct event ev = { .type = EVENT_LIMIT, .basis = basis, .limit = { .name = limit_kinds[n].name,
+		.value = v->launch->policy->limit[n], .evidence = text } };
+	feed_emit(&v->feed, &ev);
+}
+
+/* The first reason is the verdict; what follows from the kill is not. */
+void supervisor_kill(struct supervisor *v, enum verdict why)
+{
+	struct err e;
+	if (v->facts.killed_for == VERDICT_NONE && !v->facts.ended) {
+		v->facts.killed_for = why;
+		v->facts.killed_at_ns = now_ns() - v->feed.start_ns;
+		v->ended_ns = now_ns();
+	}
+	v->state = RUN_STOPPING;
+	(void) v->inst.backend->stop(&v->inst, true, &e); /* what it could not do, `end` does again and counts */
+}
+
+static void on_grace_over(void *arg)
+{
+	supervisor_kill(arg, VERDICT_CANCELLED);
+}
+
+/* The person's stop: SIGTERM, and the grace later SIGKILL. A target that ends by itself meanwhile was cancelled too. */
+static void stop_by_person(struct supervisor *v, uint64_t grace_ns)
+{
+	struct err e;
+	if (grace_ns == 0 || v->facts.killed_for != VERDICT_NONE) {
+		supervisor_kill(v, VERDICT_CANCELLED);
+		return;
+	}
+	v->facts.killed_for = VERDICT_CANCELLED;
+	v->facts.killed_at_ns = now_ns() - v->feed.start_ns;
+	if (v->paused) /* a stopped process takes no SIGTERM */
+		(void) v->inst.backend->pause(&v->inst, false, &e);
+	if (v->inst.backend->stop(&v->inst, false, &e) < 0 ||
+	    loop_timer(v->loop, grace_ns, 0, on_grace_over, v, &e) < 0)
+		supervisor_kill(v, VERDICT_CANCELLED);
+}
+
+/* ---- the front end ---- */
+
+static void on_verb(struct supervisor *v, const struct verb_msg *m)
+{
+	struct err e;
+	if (!verb_legal[v->state][m->verb])
+		return;
+	if (m->verb == VERB_STOP) {
+		stop_by_person(v, m->grace_ns);
+		return;
+	}
+	v->paused = m->verb == VERB_PAUSE;
+	if (v->inst.backend->pause(&v->inst, v->paused, &e) < 0) {
+		struct event ev = { .type = EVENT_ERROR, .error = { .text = e.text, .remedy = "" } };
+		feed_emit(&v->feed, &ev);
+	}
+}
+
+static void wire_watch(struct supervisor *v)
+{
+	loop_change_fd(v->loop, v->feed.wire_fd, EPOLLIN | (v->feed.head ? EPOLLOUT : 0));
+}
+
+static void on_wire(void *arg, uint32_t events)
+{
+	struct supervisor *v = arg;
+	int fd = v->feed.wire_fd;
+	struct verb_msg m;
+	struct err e;
+	if (events & EPOLLOUT)
+		(void) feed_flush(&v->feed);
+	ssize_t n = events & (EPOLLIN | EPOLLHUP | EPOLLERR) ? wire_recv(fd, v->verb_space, sizeof(v->verb_space)) : -EAGAIN;
+	if (n > 0 && verb_decode(v->verb_space, (size_t) n, &m, &e) == 0)
+		on_verb(v, &m);
+	if (n == 0 || (n < 0 && n != -EAGAIN) || v->feed.wire_fd < 0) { /* it died or left: nobody watches any more */
+		loop_unwatch_fd(v->loop, fd);
+		close_fd(&v->feed.wire_fd);
+		supervisor_kill(v, VERDICT_CANCELLED);
+		return;
+	}
+	wire_watch(v);
+}
+
+static void on_signal(void *arg, int signo)
+{
+	struct supervisor *v = arg;
+	if (signo == SIGTERM || signo == SIGINT)
+		supervisor_kill(v, VERDICT_CANCELLED);
+	else if (signo == SIGCHLD)
+		v->reap = true;
+}
+
+/* ---- output ---- */
+
+static void output_dropped(struct supervisor *v, enum stream which, uint64_t bytes)
+{
+	char limit[24];
+	v->facts.output_dropped[which] += bytes;
+	supervisor_limit(v, LIMIT_OUTPUT, BASIS_COUNTER, "stdout and stderr together exceed %s: %s",
+	    format_bytes(v->launch->policy->limit[LIMIT_OUTPUT], limit, sizeof(limit)),
+	    v->launch->policy->on_output_limit == OUTPUT_STOP ? "stopped" : "the rest is counted and dropped");
+	if (v->launch->policy->on_output_limit == OUTPUT_STOP)
+		supervisor_kill(v, VERDICT_OUTPUT);
+}
+
+/* One read. 1 there may be more, 0 none now, -EPIPE the last writer is gone. */
+static int output_read(struct supervisor *v, enum stream which)
+{
+	ssize_t n = read(v->out_fd[which], v->read_space, sizeof(v->read_space));
+	if (n < 0)
+		return errno == EAGAIN ? 0 : errno == EINTR ? 1 : -EPIPE;
+	if (n == 0)
+		return -EPIPE;
+	size_t keep = (uint64_t) n < v->output_left ? (size_t) n : (size_t) v->output_left;
+	if (v->output_left != UNLIMITED)
+		v->output_left -= keep;
+	if (keep) {
+		struct event ev = { .type = EVENT_OUTPUT, .output = { .stream = which, .bytes = v->read_space, .len = keep } };
+		feed_emit(&v->feed, &ev);
+	}
+	if (keep < (size_t) n)
+		output_dropped(v, which, (uint64_t) n - keep);
+	return 1;
+}
+
+static void output_close(struct supervisor *v, enum stream which)
+{
+	if (v->out_fd[which] < 0)
+		return;
+	loop_unwatch_fd(v->loop, v->out_fd[which]);
+	v->out_fd[which] = -1; /* the instance closes it */
+}
+
+/* A reader that cannot follow makes the target wait at its full pipe; nothing is lost, and nothing grows. */
+static void output_pace(struct supervisor *v)
+{
+	bool wait = v->feed.queued > (v->output_waits ? FEED_QUEUE_PAUSE / 4 : FEED_QUEUE_PAUSE);
+	if (wait == v->output_waits)
+		return;
+	v->output_waits = wait;
+	for (int k = 0; k < STREAM_MAX; k++)
+		if (v->out_fd[k] >= 0)
+			loop_change_fd(v->loop, v->out_fd[k], wait ? 0 : EPOLLIN);
+}
+
+static void output_ready(struct supervisor *v, enum stream which)
+{
+	int r = 1;
+	for (int k = 0; r > 0 && k < READ_BATCH && v->feed.queued <= FEED_QUEUE_PAUSE; k++)
+		r = output_read(v, which);
+	if (r < 0)
+		output_close(v, which);
+}
+
+static void on_stdout(void *arg, uint32_t events)
+{
+	(void) events;
+	output_ready(arg, STREAM_STDOUT);
+}
+
+static void on_stderr(void *arg, uint32_t events)
+{
+	(void) events;
+	output_ready(arg, STREAM_STDERR);
+}
+
+/* What is left in the pipes when every process of the run is gone. A writer that still lives, having got the pipe by
+ * passing descriptors, belongs to no run any more: what has not come by now never does. */
+static void output_finish(struct supervisor *v)
+{
+	for (int k = 0; k < STREAM_MAX; k++) {
+		while (v->out_fd[k] >= 0 && output_read(v, (enum stream) k) > 0)
+			if (v->feed.queued > FEED_QUEUE_PAUSE)
+				feed_drain(&v->feed);
+		output_close(v, (enum stream) k);
+	}
+}
+
+/* ---- timers ---- */
+
+static void on_wall(void *arg)
+{
+	struct supervisor *v = arg;
+	char limit[24];
+	supervisor_limit(v, LIMIT_WALL, BASIS_ANSWERED, "%s by the supervisor's timer",
+	    format_ns(v->launch->policy->limit[LIMIT_WALL], limit, sizeof(limit)));
+	supervisor_kill(v, VERDICT_WALL_TIME);
+}
+
+static void look_at_counters(struct supervisor *v)
+{
+	const struct cgroup_reading *cg = &v->meter.cg;
+	const uint64_t *limit = v->launch->policy->limit;
+	char text[24];
+	if (cg->oom_kills != UNKNOWN_U64 && cg->oom_kills > 0) {
+		if (!v->facts.first_oom_ns)
+			v->facts.first_oom_ns = now_ns() - v->feed.start_ns;
+		supervisor_limit(v, LIMIT_MEMORY, BASIS_COUNTER, "oom_kill %llu", (unsigned long long) cg->oom_kills);
+	}
+	if (cg->fork_failures != UNKNOWN_U64 && cg->fork_failures > 0)
+		supervisor_limit(v, LIMIT_PROCESSES, BASIS_COUNTER, "pids.events max %llu",
+		    (unsigned long long) cg->fork_failures);
+	if (v->meter.space == UNKNOWN_U64)
+		return;
+	if (limit[LIMIT_SPACE] != UNLIMITED && v->meter.space + 4096 > limit[LIMIT_SPACE]) {
+		v->facts.space_full = true;
+		supervisor_limit(v, LIMIT_SPACE, BASIS_SAMPLED, "%s used, none free",
+		    format_bytes(v->meter.space, text, sizeof(text)));
+	}
+	if (limit[LIMIT_INODES] != UNLIMITED && v->meter.inodes >= limit[LIMIT_INODES]) {
+		v->facts.inodes_full = true;
+		supervisor_limit(v, LIMIT_INODES, BASIS_SAMPLED, "%llu files and folders, none free",
+		    (unsigned long long) v->meter.inodes);
+	}
+}
+
+static void on_meter(void *arg)
+{
+	struct supervisor *v = arg;
+	uint64_t cpu_limit = v->launch->policy->limit[LIMIT_CPU];
+	meter_read(&v->meter, &v->inst);
+	group_tick(&v->groups, &v->feed);
+	meter_emit(&v->meter, &v->inst, &v->feed);
+	look_at_counters(v);
+	if (cpu_limit != UNLIMITED && v->meter.cpu_ns > cpu_limit && v->state == RUN_RUNNING) {
+		char used[24];
+		supervisor_limit(v, LIMIT_CPU, BASIS_SAMPLED, "the tree used %s",
+		    format_ns(v->meter.cpu_ns, used, sizeof(used)));
+		supervisor_kill(v, VERDICT_CPU_TIME);
+	}
+	if (v->feed.record)
+		(void) record_flush(v->feed.record);
+}
+
+/* Without a control group. Resident sizes count shared pages once a process, so their sum only says when to look
+ * closer: proportional sizes cost a hundred times more. */
+static void on_memory(void *arg)
+{
+	struct supervisor *v = arg;
+	uint64_t limit = v->launch->policy->limit[LIMIT_MEMORY];
+	meter_read(&v->meter, &v->inst);
+	if (v->meter.memory <= limit || v->state != RUN_RUNNING)
+		return;
+	uint64_t tree = meter_memory_tree(&v->meter, &v->inst);
+	if (tree <= limit)
+		return;
+	char text[24];
+	if (tree > v->meter.memory_peak)
+		v->meter.memory_peak = tree;
+	supervisor_limit(v, LIMIT_MEMORY, BASIS_SAMPLED, "%s over the tree by proportional size",
+	    format_bytes(tree, text, sizeof(text)));
+	supervisor_kill(v, VERDICT_MEMORY);
+}
+
+/* ---- the end of the target ---- */
+
+static void on_sync(void *arg, uint32_t events)
+{
+	struct supervisor *v = arg;
+	struct sync_msg m;
+	int r;
+	(void) events;
+	while ((r = instance_sync(&v->inst, &m)) > 0) {
+		if (m.type == SYNC_ERROR && !v->facts.setup_code) {
+			v->facts.setup_code = m.err.code ? m.err.code : EIO;
+			v->facts.exec_failed = str_starts(m.err.text, "execute ");
+			snprintf(v->facts.setup_text, sizeof(v->facts.setup_text), "%s", m.err.text);
+		} else if (m.type == SYNC_EXIT) {
+			v->facts.ended = true;
+			v->facts.wait_status = m.value;
+			if (m.written != UINT64_MAX)
+				v->meter.written = m.written; /* of all that process 1 reaped: whole */
+			v->written_exact = m.written != UINT64_MAX;
+			v->ended_ns = now_ns();
+		}
+	}
+	if (r == -EPIPE)
+		loop_unwatch_fd(v->loop, v->inst.sync_fd);
+}
+
+/* Children of ours: the reaper or the target, and at a level without pid namespace whatever lost its parent. */
+static bool reap_children(struct supervisor *v)
+{
+	bool main_gone = false;
+	int status;
+	pid_t pid;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != v->inst.pid)
+			continue;
+		main_gone = true;
+		v->inst.pid = 0;
+		if (v->inst.has_reaper)
+			continue;
+		v->facts.ended = true;
+		v->facts.wait_status = status;
+		v->inst.target_pid = 0;
+		v->ended_ns = now_ns();
+	}
+	if (main_gone)
+		on_sync(v, 0); /* its last word may lie in the socket still */
+	return main_gone;
+}
+
+/* ---- start ---- */
+
+static void emit_start(struct supervisor *v)
+{
+	const struct launch *l = v->launch;
+	struct event ev = { .type = EVENT_START, .start = {
+		.argv = (const char *const *) v->inst.argv, .argv_count = strv_len(v->inst.argv), .preset = l->policy->name,
+		.backend = l->policy->backend, .language = l->language ? l->language->name : NULL, .title = l->title,
+		.recording = v->feed.record ? record_path(v->feed.record) : NULL, .limits = v->inst.limits,
+		.limit_count = LIMIT_MAX, .layers = v->inst.layers, .layer_count = v->inst.layer_count } };
+	feed_emit(&v->feed, &ev);
+}
+
+static int watch_all(struct supervisor *v, struct err *e)
+{
+	const uint64_t *limit = v->launch->policy->limit;
+	int r;
+	v->out_fd[STREAM_STDOUT] = v->inst.out_fd;
+	v->out_fd[STREAM_STDERR] = v->inst.err_fd;
+	if ((r = loop_watch_fd(v->loop, v->inst.out_fd, EPOLLIN, on_stdout, v, e)) < 0 ||
+	    (r = loop_watch_fd(v->loop, v->inst.err_fd, EPOLLIN, on_stderr, v, e)) < 0 ||
+	    (r = loop_watch_fd(v->loop, v->inst.sync_fd, EPOLLIN, on_sync, v, e)) < 0 ||
+	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_wire, v, e)) < 0 ||
+	    (r = notify_start(v, e)) < 0 || (r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
+		return r;
+	if (limit[LIMIT_WALL] != UNLIMITED && (r = loop_timer(v->loop, limit[LIMIT_WALL], 0, on_wall, v, e)) < 0)
+		return r;
+	if (v->inst.memory_by_supervisor && (r = loop_timer(v->loop, MEMORY_NS, MEMORY_NS, on_memory, v, e)) < 0)
+		return r;
+	return 0;
+}
+
+static int start(struct supervisor *v, struct err *e)
+{
+	const struct backend *b;
+	sigset_t set;
+	int r;
+	v->state = RUN_STARTING;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	if ((r = mark_hold(v->launch->run_id, &v->mark_fd, e)) < 0 || (r = loop_new(&v->loop, e)) < 0 ||
+	    (r = loop_watch_signals(v->loop, &set, on_signal, v, e)) < 0 ||
+	    (r = backend_find(v->launch->policy->backend, &b, e)) < 0)
+		return r;
+	if (!v->launch->no_record && (r = record_create(v->launch, &v->feed.record, e)) < 0)
+		return r;
+	instance_init(&v->inst, b, v->launch);
+	if ((r = b->start(v->launch, &v->inst, e)) < 0)
+		return r;
+	/* From here on nothing of ours can be read by a process of the same user that the target might be. Not before:
+	 * the child is a copy, and its id maps could not be written. */
+	(void) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	v->output_left = v->launch->policy->limit[LIMIT_OUTPUT];
+	meter_start(&v->meter, &v->inst);
+	if ((r = watch_all(v, e)) < 0)
+		return r;
+	v->feed.start_ns = now_ns();
+	emit_start(v);
+	v->state = RUN_RUNNING;
+	return instance_release(&v->inst, e);
+}
+
+/* ---- finish ---- */
+
+static void on_changed(void *arg, const char *op, const char *path, uint64_t bytes)
+{
+	struct supervisor *v = arg;
+	struct event ev = { .type = EVENT_CHANGED, .changed = { .op = op, .path = path, .bytes = bytes } };
+	feed_emit(&v->feed, &ev);
+}
+
+static void emit_error(struct supervisor *v, const char *text)
+{
+	struct event ev = { .type = EVENT_ERROR, .error = { .text = text, .remedy = "" } };
+	feed_emit(&v->feed, &ev);
+}
+
+static void last_facts(struct supervisor *v)
+{
+	struct facts *f = &v->facts;
+	struct rusage ru;
+	uint64_t size = v->launch->policy->limit[LIMIT_FILE_SIZE];
+	f->cg = v->meter.cg;
+	f->wall_ns = v->ended_ns ? v->ended_ns - v->feed.start_ns : 0;
+	f->cpu_ns = v->meter.cpu_ns;
+	f->memory_peak = v->meter.memory_peak;
+	if (getrusage(RUSAGE_CHILDREN, &ru) == 0) {
+		/* Everything was waited for by now, so these are whole; the largest process is a floor for the tree's peak. */
+		uint64_t cpu = ((uint64_t) ru.ru_utime.tv_sec + (uint64_t) ru.ru_stime.tv_sec) * NS_PER_S +
+			((uint64_t) ru.ru_utime.tv_usec + (uint64_t) ru.ru_stime.tv_usec) * 1000;
+		if (f->cg.cpu_ns == UNKNOWN_U64 && cpu > f->cpu_ns)
+			f->cpu_ns = cpu;
+		if (!v->meter.memory_exact && (uint64_t) ru.ru_maxrss << 10 > f->memory_peak)
+			f->memory_peak = (uint64_t) ru.ru_maxrss << 10;
+	}
+	f->processes_peak = v->meter.tasks_peak;
+	f->written = v->meter.written;
+	f->space_peak = v->meter.space_peak;
+	if (size != UNLIMITED && f->ended && f->wait_status != 0)
+		f->file_at_limit = evidence_file_at_limit(&v->inst, size);
+}
+
+static void end_run(struct supervisor *v)
+{
+	struct err e;
+	v->state = RUN_STOPPING;
+	if (!v->ended_ns)
+		v->ended_ns = now_ns();
+	uint64_t from = v->ended_ns;
+	netless_stop(&v->netless);
+	if (v->inst.backend) {
+		v->facts.processes_left = (uint64_t) v->inst.backend->end(&v->inst);
+		v->facts.quiet_ns = now_ns() - from;
+		output_finish(v);
+		if (v->inst.pid == 0 && v->started) {
+			meter_read(&v->meter, &v->inst);
+			group_tick(&v->groups, &v->feed);
+			look_at_counters(v);
+			meter_emit(&v->meter, &v->inst, &v->feed);
+			last_facts(v);
+			if (!v->facts.setup_code && v->inst.backend->collect(&v->inst, v->launch, on_changed, v, &e) < 0)
+				emit_error(v, e.text);
+		}
+		notify_stop(v);
+	}
+}
+
+static void finish(struct supervisor *v)
+{
+	struct verdict_space space;
+	struct event ev;
+	struct err e;
+	end_run(v);
+	if (v->facts.setup_code)
+		emit_error(v, v->facts.setup_text);
+	if (v->inst.backend)
+		v->inst.backend->done(&v->inst); /* before the exit event: whoever has read it finds nothing left */
+	verdict_make(&v->facts, v->inst.limits, &ev, &space);
+	v->state = RUN_DONE;
+	if (v->feed.record && record_flush(v->feed.record) < 0)
+		emit_error(v, "the recording is not whole: its file could not be written");
+	feed_emit(&v->feed, &ev);
+	if (v->feed.record && record_close(v->feed.record, &e) < 0)
+		(void) e; /* told above, as far as it was known then */
+	feed_drain(&v->feed);
+	close_fd(&v->mark_fd);
+	feed_done(&v->feed);
+	loop_free(v->loop);
+}
+
+/* ---- the process ---- */
+
+/* Out of the terminal's reach: no signal of its keys, no write to it, none of the front end's descriptors. */
+static void process_part(const struct launch *l, int *wire_fd, int *stdin_fd)
+{
+	setsid();
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	prctl(PR_SET_NAME, "belljar-run", 0, 0, 0);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	/* To fixed places, then everything else goes at once. */
+	int in = l->stdin_fd >= 0 ? fcntl(l->stdin_fd, F_DUPFD, 5) : -1, wire = fcntl(*wire_fd, F_DUPFD, 5);
+	int null = open("/dev/null", O_RDWR);
+	for (int k = 0; k < 3 && null >= 0; k++)
+		dup2(null, k);
+	*wire_fd = dup2(wire, 3);
+	*stdin_fd = in >= 0 ? dup2(in, 4) : -1;
+	close_range(*stdin_fd >= 0 ? 5 : 4, ~0U, 0);
+	fcntl(*wire_fd, F_SETFD, FD_CLOEXEC);
+	if (*stdin_fd >= 0)
+		fcntl(*stdin_fd, F_SETFD, FD_CLOEXEC);
+}
+
+_Noreturn void supervisor_main(const struct launch *l, int wire_fd)
+{
+	struct supervisor *v = xcalloc(1, sizeof(*v));
+	struct launch launch = *l;
+	struct err e;
+	process_part(l, &wire_fd, &launch.stdin_fd);
+	v->launch = &launch;
+	v->mark_fd = v->out_fd[0] = v->out_fd[1] = -1;
+	feed_init(&v->feed, wire_fd);
+	if (start(v, &e) < 0) {
+		v->facts.setup_code = e.code ? e.code : EIO;
+		snprintf(v->facts.setup_text, sizeof(v->facts.setup_text), "%s", e.text);
+	} else {
+		v->started = true;
+		close_fd(&launch.stdin_fd); /* the target has its own */
+		for (bool over = false; !over && loop_once(v->loop, -1, &e) >= 0; ) {
+			output_pace(v);
+			if (v->feed.wire_fd >= 0)
+				wire_watch(v);
+			if (v->reap) {
+				v->reap = false;
+				over = reap_children(v);
+			}
+		}
+	}
+	finish(v);
+	_exit(0);
+}

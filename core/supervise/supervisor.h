@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to core/supervise: the supervisor of one run, a process of its own, and its parts.
+ */
+#pragma once
+
+#include "core/backend/backend.h"
+#include "core/base/base.h"
+#include "core/model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- feed.c: every event passes here once; numbered, stamped, recorded, delivered ---- */
+
+struct frame {
+	struct frame *next;
+	size_t len;
+	uint8_t bytes[];
+};
+struct feed {
+	int wire_fd;              /* to the front end; -1 once it is gone */
+	struct record *record;    /* NULL: not recorded */
+	uint64_t seq, start_ns;
+	struct frame *head, **tail; /* frames that the socket did not take yet */
+	size_t queued;
+	uint64_t recorded_output, dropped; /* events that no room was left for */
+	uint8_t space[WIRE_FRAME_MAX];
+};
+#define FEED_QUEUE_PAUSE (1u << 20) /* above it the target's output is not read on: the pipe fills, it waits */
+#define FEED_QUEUE_MAX   (8u << 20) /* above it events are dropped, and counted */
+
+void feed_init(struct feed *s, int wire_fd);
+void feed_emit(struct feed *s, struct event *ev); /* fills seq and t_ns */
+int feed_flush(struct feed *s);                   /* 0 all sent, -EAGAIN, -EPIPE */
+void feed_drain(struct feed *s);                  /* waits for the reader, until all is sent or it is gone */
+void feed_done(struct feed *s);
+
+/* ---- group.c: floods of like events become one with a count; memory stays what it is ---- */
+
+#define GROUPS_MAX 128
+struct group {
+	uint64_t key;
+	uint64_t count;           /* since it was last told */
+	struct event ev;          /* strings in `text` */
+	struct event_arg args[6];
+	char text[384];
+};
+struct groups {
+	struct group at[GROUPS_MAX];
+	size_t used;
+	uint64_t dropped[EVENT_TYPE_MAX];
+};
+/* group_emit: the first of a kind at once, more like it counted until group_tick. Borrows. */
+void group_emit(struct groups *g, struct feed *s, struct event *ev);
+void group_tick(struct groups *g, struct feed *s);
+
+/* ---- facts: what the kernel and our own answers said; the verdict is made from these and nothing else ---- */
+
+struct facts {
+	bool ended;               /* the target's wait status is known */
+	int wait_status;
+	enum verdict killed_for;  /* our own kill record */
+	uint64_t killed_at_ns;    /* since the start */
+	int setup_code;           /* errno of a start that failed; 0: it did not */
+	bool exec_failed;
+	char setup_text[512];
+	struct cgroup_reading cg; /* at the end; all UINT64_MAX without a control group */
+	uint64_t enomem_answered, enomem_largest, eagain_answered;
+	bool space_full, inodes_full, file_at_limit;
+	char policy_call[32];     /* on_denied = kill: the call that struck */
+	uint64_t cpu_ns, wall_ns, memory_peak, processes_peak, written, space_peak;
+	uint64_t first_oom_ns;
+	uint64_t output_dropped[STREAM_MAX];
+	uint64_t processes_left, quiet_ns;
+};
+
+/* verdict.c: pure. Fills verdict, status, signal, evidence, limits_met of an exit event; its strings lie in `space`. */
+struct verdict_space {
+	char evidence[520];
+	char signal[16];
+	const char *met[LIMIT_MAX];
+};
+void verdict_make(const struct facts *f, const struct event_limit limits[LIMIT_MAX], struct event *ret_exit,
+    struct verdict_space *space);
+
+/* ---- meter.c ---- */
+
+struct meter {
+	struct cgroup_reading cg;
+	uint64_t cpu_ns, memory, memory_peak, tasks, tasks_peak, written, space, space_peak, inodes;
+	uint64_t space_base, inodes_base; /* what the skeleton takes */
+	uint64_t last_ns, last_cpu_ns, last_written;
+	bool memory_exact;        /* by the kernel; else a sample */
+};
+void meter_start(struct meter *m, const struct instance *i);
+void meter_read(struct meter *m, const struct instance *i);
+void meter_emit(struct meter *m, const struct instance *i, struct feed *s);
+/* meter_memory_tree: proportional memory of the tree by smaps_rollup, and what the writable places hold. Slow. */
+uint64_t meter_memory_tree(const struct meter *m, const struct instance *i);
+uint64_t meter_tasks(const struct instance *i); /* without ours */
+
+/* ---- connect.c: sockets without a network, for a target that has no network namespace ---- */
+
+struct netless {
+	pid_t pid;                /* of the helper, which lives in an empty network namespace; 0: not started */
+	int fd;
+};
+/* netless_socket: a new socket of that kind from the helper, started when first needed. Gives: *ret_fd. */
+int netless_socket(struct netless *n, int domain, int type, int protocol, int *ret_fd);
+void netless_stop(struct netless *n);
+
+/* ---- notify.c ---- */
+
+struct supervisor;
+int notify_start(struct supervisor *v, struct err *e);
+void notify_stop(struct supervisor *v);
+
+/* ---- supervisor.c ---- */
+
+enum run_state { RUN_NEW, RUN_STARTING, RUN_RUNNING, RUN_STOPPING, RUN_DONE, RUN_STATE_MAX };
+
+struct supervisor {
+	const struct launch *launch;
+	struct instance inst;
+	struct loop *loop;
+	struct feed feed;
+	struct groups groups;
+	struct meter meter;
+	struct facts facts;
+	struct netless netless;
+	struct notify *notify;    /* notify.c's own; NULL: nothing is watched */
+	enum run_state state;
+	bool started, paused, reap, output_waits, written_exact;
+	bool limit_told[LIMIT_MAX];
+	int mark_fd;
+	int out_fd[STREAM_MAX];   /* Borrowed from the instance; -1 when at its end */
+	uint64_t output_left;
+	uint64_t ended_ns;        /* when the target ended or was killed */
+	char read_space[64 << 10];
+	uint8_t verb_space[WIRE_FRAME_MAX];
+};
+void supervisor_kill(struct supervisor *v, enum verdict why);
+void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* supervisor_main: all of a supervisor's life. Never returns. */
+_Noreturn void supervisor_main(const struct launch *l, int wire_fd);
