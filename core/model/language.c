@@ -207,8 +207,8 @@ static const struct sign signs[] = {
 	{ &ruby, 3, "require '", "'", NULL, "(" },
 	{ &ruby, 3, "require_relative ", NULL, NULL, NULL },
 	{ &ruby, 4, NULL, "|", " do |", NULL },
-	{ &lua, 4, "local ", NULL, " = ", NULL },
-	{ &lua, 5, "local function ", NULL, "(", NULL },
+	{ &lua, 6, "local ", NULL, " = ", NULL },
+	{ &lua, 6, "local function ", NULL, "(", NULL },
 	{ &lua, 3, "for ", " do", "=", "{" },
 	{ &c, 6, "#include <", ">", NULL, NULL },
 	{ &c, 6, "#include \"", "\"", NULL, NULL },
@@ -217,6 +217,14 @@ static const struct sign signs[] = {
 #define TEXT_SEEN (64u << 10) /* bytes that the guess looks at */
 #define SIGN_COUNTS 3         /* times that one sign may count */
 #define SCORE_LEAST 2
+#define SCORE_LEAD 3          /* the best must be that many times the second */
+
+static const struct {
+	const struct language *larger, *inner;
+} contained[] = {
+	{ &bash, &sh },
+	{ &esm, &node },
+};
 
 static bool sign_fits(const struct sign *s, const char *line)
 {
@@ -234,6 +242,30 @@ static void line_score(char *line, unsigned hits[ARRAY_LEN(signs)])
 			hits[i]++;
 }
 
+static int signs_of(const struct language *lang, const unsigned hits[ARRAY_LEN(signs)])
+{
+	int score = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+		score += signs[i].language == lang ? (int) hits[i] * signs[i].weight : 0;
+	return score;
+}
+
+/* One sign of the larger language, and all signs of the one that it contains are signs of it. */
+static int score_of(const struct language *lang, const unsigned hits[ARRAY_LEN(signs)])
+{
+	int score = signs_of(lang, hits);
+
+	for (size_t i = 0; i < ARRAY_LEN(contained); i++) {
+		int larger = signs_of(contained[i].larger, hits);
+		if (lang == contained[i].larger && larger > 0)
+			score += signs_of(contained[i].inner, hits);
+		if (lang == contained[i].inner && larger > 0)
+			score = 0;
+	}
+	return score;
+}
+
 static const struct language *by_text(const char *code, size_t len)
 {
 	unsigned hits[ARRAY_LEN(signs)] = { 0 };
@@ -245,9 +277,7 @@ static const struct language *by_text(const char *code, size_t len)
 	while ((line = strsep(&rest, "\n")) != NULL)
 		line_score(line, hits);
 	for (const struct language *const *l = languages; *l != NULL; l++) {
-		int score = 0;
-		for (size_t i = 0; i < ARRAY_LEN(signs); i++)
-			score += signs[i].language == *l ? (int) hits[i] * signs[i].weight : 0;
+		int score = score_of(*l, hits);
 		if (score > best) {
 			second = best;
 			best = score;
@@ -256,7 +286,7 @@ static const struct language *by_text(const char *code, size_t len)
 			second = score;
 		}
 	}
-	return best >= SCORE_LEAST && best >= 2 * second ? found : NULL;
+	return best >= SCORE_LEAST && best >= SCORE_LEAD * second ? found : NULL;
 }
 
 static const struct language *by_shebang(const char *code, size_t len, struct err *e)
@@ -285,6 +315,8 @@ const struct language *language_guess(const char *file_name, const char *code, s
 	const char *dot = strrchr(base, '.');
 	if (dot != NULL && dot != base && strcasecmp(dot, ".txt") != 0) {
 		const struct language *found = by_extension(dot + 1);
+		if (found == &node && by_text(code, len) == &esm) /* .js says neither script nor module */
+			found = &esm;
 		return found != NULL ? found : unsure(e, "no language here has files ending in ", dot);
 	}
 	const struct language *found = by_text(code, len);
