@@ -149,7 +149,7 @@ int event_from_json(const char *line, size_t len, struct event **ret, struct err
 void json_text(const char *bytes, size_t len, struct buf *out);
 
 /* event_line: one scrubbed line for a person:
- * "00:06.1 DENIED python3[4] ptrace(PTRACE_ATTACH, pid=1)  refused  EPERM, rule default:debug: the system-call filter".
+ * "00:06.1 DENIED python3[4] ptrace(PTRACE_ATTACH, pid=1)  refused      EPERM, rule default:debug: the system-call filter".
  * event_words: the same without the time. For the plain timeline, the ticker and the Events list. Of an output event,
  * the first line. No newline; appended. */
 void event_line(const struct event *ev, bool ascii, struct buf *out);

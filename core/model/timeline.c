@@ -227,6 +227,8 @@ static void tell_terminal(const struct event *ev, struct words *w)
 {
 	buf_printf(&w->what, "%s sequence, ", ev->terminal.kind);
 	put_count(ev->terminal.bytes, "byte", &w->what);
+	if (ev->outcome == OUTCOME_REMOVED)
+		buf_str(&w->why, "no terminal sees it");
 }
 
 static void tell_alert(const struct event *ev, struct words *w)
@@ -271,7 +273,8 @@ static void tell_changed(const struct event *ev, struct words *w)
 static void tell_error(const struct event *ev, struct words *w)
 {
 	buf_str(&w->what, ev->error.text);
-	put_or(ev->error.remedy, "", &w->why);
+	if (ev->error.remedy)
+		buf_printf(&w->why, "remedy: %s", ev->error.remedy);
 }
 
 static void tell_exit(const struct event *ev, struct words *w)
@@ -317,7 +320,7 @@ static const char *const layer_means[LAYER_MAX] = {
 	[LAYER_CAPABILITY] = "it has no such capability",
 	[LAYER_CGROUP] = "its control group",
 	[LAYER_RLIMIT] = "a resource limit",
-	[LAYER_SUPERVISOR] = "the supervisor stands in between",
+	[LAYER_SUPERVISOR] = "the supervisor",
 	[LAYER_RUNTIME] = "the container runtime",
 	[LAYER_VM] = "the virtual machine",
 };
@@ -352,7 +355,7 @@ static size_t put_part(const struct buf *raw, bool ascii, struct buf *out)
 
 static void put_columns(size_t have, size_t want, struct buf *out)
 {
-	buf_printf(out, "%*s", have < want ? (int) (want - have) + 1 : 1, "");
+	buf_printf(out, "%*s", (have < want ? (int) (want - have) : 0) + 2, "");
 }
 
 void event_words(const struct event *ev, bool ascii, struct buf *out)
