@@ -50,6 +50,17 @@ static double slot_at(const struct series *s, uint64_t slot)
 	return s->slot[slot % SERIES_SLOTS];
 }
 
+double series_sum(const struct series *s, uint64_t t_ns, unsigned slots)
+{
+	uint64_t newest = t_ns / SERIES_SLOT_NS;
+	double sum = 0;
+	for (uint64_t i = 0; i < slots && i <= newest; i++) {
+		double v = slot_at(s, newest - i);
+		sum += v > 0 ? v : 0;
+	}
+	return sum;
+}
+
 /* One column: the highest of its slots, or their sum. A level that was not sampled holds its last value. */
 static double column_value(const struct series *s, uint64_t first, unsigned step, double last)
 {

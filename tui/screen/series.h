@@ -25,6 +25,8 @@ void series_init(struct series *s, bool adds);
 void series_add(struct series *s, uint64_t t_ns, double value);
 /* series_step: slots a column must hold for the time until now to fit, from 0.1 s to 1 s a column. */
 unsigned series_step(uint64_t t_ns, int columns);
+/* series_sum: of the newest slots, up to now. */
+double series_sum(const struct series *s, uint64_t t_ns, unsigned slots);
 /*
  * series_spark: `columns` characters, the newest at the right, `step` slots each. `top` is the full height (0: the
  * highest value shown). Columns before the start are blank. Appended as UTF-8.

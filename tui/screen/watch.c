@@ -188,6 +188,13 @@ static void on_meter(struct watch *w, const struct event *ev)
 			}
 }
 
+/* What the end says about the whole run stands above what was sampled on the way. */
+static void raise_peak(struct meter *m, uint64_t peak)
+{
+	if (known(peak) > m->peak)
+		m->peak = known(peak);
+}
+
 static void on_exit_event(struct watch *w, const struct event *ev)
 {
 	exit_done(w);
@@ -209,6 +216,10 @@ static void on_exit_event(struct watch *w, const struct event *ev)
 	w->processes_peak = ev->exit.processes_peak;
 	w->written = ev->exit.written;
 	w->processes_left = ev->exit.processes_left;
+	raise_peak(&w->meters[METER_MEMORY], w->memory_peak);
+	raise_peak(&w->meters[METER_PROCESSES], w->processes_peak);
+	if (w->written != UNKNOWN_U64)
+		w->meters[METER_WRITES].sum = w->written;
 	w->output_dropped = ev->exit.stdout_dropped + ev->exit.stderr_dropped;
 }
 
@@ -312,6 +323,19 @@ const char *short_bytes(uint64_t bytes, char *buf, size_t size)
 		(void) snprintf(buf, size, "%.0f", value);
 	else
 		(void) snprintf(buf, size, value < 9.95 ? "%.1f %c" : "%.0f %c", value, units[unit]);
+	return buf;
+}
+
+const char *count_words(uint64_t count, char *buf, size_t size)
+{
+	char digits[24];
+	size_t len = (size_t) snprintf(digits, sizeof(digits), "%llu", (unsigned long long) count), at = 0;
+	for (size_t i = 0; i < len && at + 2 < size; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			buf[at++] = ',';
+		buf[at++] = digits[i];
+	}
+	buf[at] = '\0';
 	return buf;
 }
 

@@ -64,4 +64,5 @@ enum fact_state watch_layer(const struct watch *w, const char *name, bool *ret_s
 const char *meter_word(const struct watch *w, enum meter_name m, bool *ret_warn);
 /* short_bytes: "251 M", "4.1 M": at most 6 columns; "?" for UNKNOWN_U64. */
 const char *short_bytes(uint64_t bytes, char *buf, size_t size);
+const char *count_words(uint64_t count, char *buf, size_t size); /* "1,204" */
 const char *clock_words(uint64_t t_ns, char *buf, size_t size); /* "00:07.4", "01:02:03" */

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compose: code is staged, looked at, given a preset. Nothing runs here; `r` is the only way to a run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "core/base/base.h"
+#include "core/model/model.h"
+#include "tui/screen/app.h"
+#include "tui/screen/curses.h"
+
+#define WIDE 110 /* from here on the preset's facts stand beside the code */
+#define RAW_LINE 4096 /* bytes of a line that are looked at for drawing; Right does not go beyond */
+
+static bool needs_look(const char *line, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char) line[i] < ' ' && line[i] != '\t')
+			return true;
+	return false;
+}
+
+/* One line of code as it can be shown: tabs stay tabs, the rest is scrubbed. */
+static void draw_code_line(struct app *app, const struct pane *pane, int row, size_t number, int gutter)
+{
+	size_t len = 0;
+	const char *line = stage_line(&app->stage, number, &len);
+	if (!line)
+		return;
+	struct scrub scrub = { .ascii = app->ascii };
+	struct buf text = { 0 };
+	scrub_add(&scrub, line, len > RAW_LINE ? RAW_LINE : len, &text);
+	scrub_end(&scrub, &text);
+	struct clean clean = clean_scrubbed(text.data ? text.data : "", text.len);
+	struct pane code = pane_cut(pane, row, gutter, 1, pane->columns - gutter);
+	bool found = app->compose.found == number + 1;
+	bool odd = needs_look(line, len) || (text.data && strstr(text.data, app->ascii ? "<U+" : "⟨"));
+	pane_put(pane, row, 0, ROLE_WARN, odd ? "!" : " ");
+	pane_printf(pane, row, 1, found ? ROLE_SELECTED : ROLE_NUMBER, "%*zu", gutter - 3, number + 1);
+	pane_scrolled(&code, 0, found ? ROLE_FOUND : ROLE_TEXT, clean, app->compose.shift);
+	if (len > RAW_LINE)
+		pane_printf(&code, 0, code.columns - 12, ROLE_UNKNOWN, "…+%zu KiB", (len - RAW_LINE + 1023) / 1024);
+	buf_done(&text);
+}
+
+static void draw_empty(const struct app *app, const struct pane *pane)
+{
+	static const char *const lines[] = {
+		"Nothing is staged. Bring code in one of these ways:", "",
+		"paste it here", "pipe it in:   agent | belljar", "o             open a file",
+		"i             type it, until ^D", "e             write it in your editor", "",
+		"It is only looked at. Nothing runs until you press r.",
+	};
+	if (app->intake.reading || app->compose.inserting)
+		return;
+	int top = pane->rows > (int) ARRAY_LEN(lines) ? (pane->rows - (int) ARRAY_LEN(lines)) / 2 : 0;
+	int left = pane->columns > 56 ? (pane->columns - 52) / 2 : 1;
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		pane_put(pane, top + (int) i, left, i == 0 ? ROLE_STRONG : ROLE_TEXT, lines[i]);
+}
+
+static void draw_code(struct app *app, const struct pane *pane)
+{
+	struct compose_state *c = &app->compose;
+	size_t lines = app->stage.code.len ? app->stage.found.lines : 0;
+	int digits = snprintf(NULL, 0, "%zu", lines), gutter = (digits < 3 ? 3 : digits) + 3;
+	c->rows = pane->rows > 0 ? (size_t) pane->rows : 1;
+	if (c->inserting) /* the end is where the typing happens */
+		c->top = lines > c->rows ? lines - c->rows + 1 : 0;
+	else if (c->top >= lines)
+		c->top = lines ? lines - 1 : 0;
+	if (lines == 0)
+		draw_empty(app, pane);
+	for (int row = 0; row < pane->rows; row++)
+		draw_code_line(app, pane, row, c->top + (size_t) row, gutter);
+	if (!c->inserting)
+		return;
+	/* The cursor: after the last character, or on the line that a newline began. */
+	size_t len = 0, last = lines ? lines - 1 : 0;
+	const char *line = lines ? stage_line(&app->stage, last, &len) : NULL;
+	bool fresh = app->stage.code.len == 0 || app->stage.code.data[app->stage.code.len - 1] == '\n';
+	struct clean clean = clean_line(line && !fresh ? line : "", line && !fresh ? len : 0, app->ascii);
+	pane_cursor(pane, (int) (last - c->top) + (fresh && lines ? 1 : 0), gutter + clean_columns(clean));
+	clean_free(&clean);
+}
+
+/* Draws the notes, each wrapped; returns the rows they take. With a pane of no rows it only measures. */
+static int draw_notes(const struct stage *s, const struct pane *pane)
+{
+	int row = 0;
+	for (int i = 0; i < s->note_count; i++) {
+		struct pane text = pane_cut(pane, 0, 2, pane->rows, pane->columns - 3);
+		pane_put(pane, row, 0, ROLE_WARN, s->notes[i].warning ? "!" : "");
+		row += pane_wrapped(&text, row, s->notes[i].warning ? ROLE_WARN : ROLE_TEXT, s->notes[i].text);
+	}
+	return row;
+}
+
+static int count_notes(const struct stage *s, const struct pane *like)
+{
+	struct cells sheet = { .ascii = s->ascii };
+	cells_resize(&sheet, 24, like->columns > 2 ? like->columns - 2 : 1);
+	struct pane pane = pane_all(&sheet);
+	int rows = draw_notes(s, &pane);
+	cells_done(&sheet);
+	return rows;
+}
+
+static void draw_presets(struct app *app, const struct pane *pane)
+{
+	const struct stage *s = &app->stage;
+	int column = 1, row = 0;
+	for (size_t i = 0; s->presets && s->presets[i]; i++) {
+		struct clean name = clean_str(s->presets[i], app->ascii);
+		bool chosen = s->policy && i == s->preset;
+		if (column > 1 && column + clean_columns(name) + 3 > pane->columns && row + 2 < pane->rows) {
+			row++;
+			column = 1;
+		}
+		column = pane_put(pane, row, column, ROLE_TAB, chosen ? "[" : "");
+		column += chosen ? 0 : 1;
+		column = pane_clean(pane, row, column, chosen ? ROLE_TAB : ROLE_TEXT, name);
+		column = pane_put(pane, row, column, ROLE_TAB, chosen ? "]" : "") + (chosen ? 1 : 2);
+		clean_free(&name);
+	}
+	if (!s->policy)
+		return;
+	struct clean summary = clean_str(s->policy->summary, app->ascii);
+	pane_clean(pane, pane->rows - 1, 2, ROLE_TEXT, summary);
+	clean_free(&summary);
+}
+
+static void draw_facts(struct app *app, const struct pane *pane)
+{
+	struct buf facts = { 0 };
+	if (app->stage.policy)
+		policy_describe(app->stage.policy, &facts);
+	struct pane text = pane_cut(pane, 0, 1, pane->rows, pane->columns - 2);
+	int row = 0;
+	for (char *rest = facts.data, *line; rest && (line = strsep(&rest, "\n")) && row < pane->rows;) {
+		struct clean clean = clean_str(line, app->ascii);
+		row += clean.len ? pane_wrapped(&text, row, ROLE_TEXT, clean) : 1;
+		clean_free(&clean);
+	}
+	buf_done(&facts);
+}
+
+static void compose_draw(struct app *app, const struct pane *body)
+{
+	bool wide = body->columns >= WIDE;
+	stage_review(&app->stage);
+	if (body->rows < 12 || body->columns < 50) {
+		draw_code(app, body);
+		return;
+	}
+	struct pane left = pane_cut(body, 0, 0, body->rows, wide ? body->columns * 3 / 5 : body->columns);
+	int notes = count_notes(&app->stage, &left), most = body->rows / 3;
+	struct section sections[3] = {
+		{ .title = "Code", .rows = -1, .focus = true },
+		{ .title = "Before you run", .rows = notes < 1 ? 1 : notes > most ? most : notes },
+		{ .title = "Preset   P chooses", .rows = wide ? 3 : 2 },
+	};
+	box_stack(&left, sections, 3, BOX_CLOSED);
+	draw_code(app, &sections[0].in);
+	if (draw_notes(&app->stage, &sections[1].in) == 0)
+		pane_put(&sections[1].in, 0, 2, ROLE_TEXT, app->stage.code.len ? "Nothing odd was seen in it." : "");
+	draw_presets(app, &sections[2].in);
+	if (!wide)
+		return;
+	struct pane right = pane_cut(body, 0, left.columns, body->rows, body->columns - left.columns);
+	struct section facts = { .title = "What this preset enforces", .rows = -1 };
+	box_stack(&right, &facts, 1, BOX_CLOSED);
+	draw_facts(app, &facts.in);
+}
+
+static void compose_status(struct app *app, const struct pane *row)
+{
+	char size[32];
+	struct stage *s = &app->stage;
+	stage_review(s);
+	if (app->intake.reading) {
+		pane_printf(row, 0, 1, ROLE_STRONG, "READING standard input: %s", format_bytes(app->intake.bytes.len, size, sizeof(size)));
+		return;
+	}
+	if (app->compose.inserting) {
+		pane_put(row, 0, 1, ROLE_STRONG, "INSERT: what you type or paste is code, until ^D");
+		return;
+	}
+	if (s->code.len == 0) {
+		pane_put(row, 0, 1, ROLE_STRONG, "NOTHING STAGED");
+		return;
+	}
+	int column = pane_put(row, 0, 1, ROLE_STRONG, "STAGED, NOT RUN");
+	struct pane name = pane_cut(row, 0, column + 2, 1, row->columns / 4);
+	int end = pane_clean(&name, 0, 0, ROLE_STRONG, s->name);
+	column += 2 + (end < name.columns ? end : name.columns);
+	column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%zu line%s  %s", s->found.lines, s->found.lines == 1 ? "" : "s",
+	    format_bytes(s->code.len, size, sizeof(size)));
+	if (s->language)
+		column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%s", s->language->title);
+	else
+		column = pane_put(row, 0, column + 2, ROLE_UNKNOWN, "language ?");
+	if (s->program.len && row->columns >= 100)
+		column = pane_clean(row, 0, pane_put(row, 0, column, ROLE_TEXT, " by "), ROLE_TEXT, s->program);
+	if (row->columns - column >= 18)
+		pane_printf(row, 0, row->columns - 16, ROLE_TEXT, "sha256 %.8s", s->sha256);
+}
+
+static void compose_sentence(struct app *app, struct buf *out)
+{
+	if (app->intake.reading)
+		buf_str(out, "Code is still coming. x gives up waiting for it.");
+	else if (app->compose.inserting)
+		buf_str(out, "^D ends the typing, ^C throws it away.");
+	else
+		buf_str(out, "Nothing runs until you press r.");
+}
+
+static void compose_move(struct app *app, enum move move)
+{
+	struct compose_state *c = &app->compose;
+	if (move == MOVE_LEFT)
+		c->shift = c->shift > 8 ? c->shift - 8 : 0;
+	else if (move == MOVE_RIGHT)
+		c->shift += c->shift < RAW_LINE ? 8 : 0;
+	else
+		c->top = scrolled(c->top, c->rows, app->stage.found.lines, move);
+}
+
+static bool compose_find(struct app *app, const char *text, bool back)
+{
+	struct compose_state *c = &app->compose;
+	size_t lines = app->stage.code.len ? app->stage.found.lines : 0, len = 0;
+	size_t at = c->found ? c->found - 1 + (back ? 0 : 1) : back ? lines : c->top;
+	while (back ? at-- > 0 : at < lines) {
+		const char *line = stage_line(&app->stage, at, &len);
+		if (line && memmem(line, len, text, strlen(text))) {
+			c->found = at + 1;
+			c->top = at > c->rows / 2 ? at - c->rows / 2 : 0;
+			return true;
+		}
+		at += back ? 0 : 1;
+	}
+	c->found = 0;
+	return false;
+}
+
+static bool compose_back(struct app *app)
+{
+	bool open = app->compose.found || app->compose.shift;
+	app->compose.found = 0;
+	app->compose.shift = 0;
+	return open;
+}
+
+static void end_insert(struct app *app)
+{
+	app->compose.inserting = false;
+	app->compose.top = 0;
+}
+
+static bool compose_key(struct app *app, uint32_t key)
+{
+	struct err e = { 0 };
+	char bytes[8];
+	int r = 0;
+	if (!app->compose.inserting)
+		return false;
+	if (key == K_CTRL('D') || key == K_ESC) {
+		end_insert(app);
+	} else if (key == K_CTRL('C')) {
+		end_insert(app);
+		stage_clear(&app->stage);
+		app_say(app, "Thrown away.");
+	} else if (key == K_BACKSPACE) {
+		stage_cut(&app->stage);
+	} else if (key == K_ENTER || key == K_TAB) {
+		r = stage_append(&app->stage, key == K_TAB ? "\t" : "\n", 1, &e);
+	} else if (key == K_CTRL('Z') || key == K_CTRL('L')) {
+		return false;
+	} else if (key >= ' ' && key < K_UP) {
+		int len = wctomb(bytes, (wchar_t) key);
+		r = len > 0 ? stage_append(&app->stage, bytes, (size_t) len, &e) : 0;
+	}
+	if (r < 0)
+		app_warn(app, "%s", e.text);
+	return true;
+}
+
+static void compose_paste(struct app *app, const char *text, size_t len, const char *arrival)
+{
+	struct err e;
+	intake_stop(app);
+	int r = app->compose.inserting ? stage_append(&app->stage, text, len, &e)
+				       : stage_set(&app->stage, "pasted", text, len, arrival, &e);
+	if (r < 0) {
+		app_warn(app, "%s", e.text);
+		return;
+	}
+	if (!app->compose.inserting)
+		app->compose = (struct compose_state){ 0 };
+	app_say(app, "Pasted, not run: %zu bytes. r runs them.", len);
+}
+
+static void clear(struct app *app, const char *argument)
+{
+	(void) argument;
+	intake_stop(app);
+	stage_clear(&app->stage);
+	app->compose = (struct compose_state){ 0 };
+	app_say(app, "Nothing is staged now.");
+}
+
+static void insert(struct app *app, const char *argument)
+{
+	(void) argument;
+	intake_stop(app);
+	app->compose.inserting = true;
+}
+
+/* The person's own editor, on a copy that only they can read. It has the terminal until it ends. */
+static int run_editor(const char *path)
+{
+	extern char **environ;
+	const char *editor = getenv("VISUAL");
+	if (!editor || !*editor)
+		editor = getenv("EDITOR");
+	/* "$0" keeps the file's name out of the shell's hands; the editor may be given with options of its own. */
+	FREE char *line = xprintf("exec %s \"$0\"", editor && *editor ? editor : "vi");
+	char sh[] = "sh", c[] = "-c";
+	char *argv[] = { sh, c, line, (char *) path, NULL };
+	posix_spawnattr_t attr;
+	posix_spawn_file_actions_t files;
+	sigset_t none, defaults;
+	pid_t pid;
+	int status = -1;
+	posix_spawn_file_actions_init(&files);
+	for (int fd = 0; fd <= 2; fd++) /* ours may be a pipe that brought the code */
+		posix_spawn_file_actions_addopen(&files, fd, "/dev/tty", O_RDWR, 0);
+	sigemptyset(&none);
+	sigfillset(&defaults);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &defaults);
+	int r = posix_spawn(&pid, "/bin/sh", &files, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	while (r == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return r ? -r : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECHILD;
+}
+
+static int edit_copy(struct app *app, char *path, size_t suffix, struct err *e)
+{
+	struct stage *s = &app->stage;
+	CLOSE_FD int fd = mkostemps(path, (int) suffix, O_CLOEXEC);
+	if (fd < 0)
+		return err_set(e, errno, "make a file to edit");
+	int r = write_all(fd, s->code.data ? s->code.data : "", s->code.len);
+	if (r < 0)
+		return err_set(e, -r, "write the file to edit");
+	curses_leave(app->term);
+	r = run_editor(path);
+	curses_return(app->term);
+	if (r < 0)
+		return err_say(e, -r, "The editor did not end well; the code is as it was.");
+	FREE char *title = xstrdup(s->title ? s->title : "typed");
+	const struct language *chosen = s->chosen;
+	r = stage_open(s, path, e);
+	if (r < 0)
+		return r;
+	free(s->title);
+	s->title = take_ptr(&title);
+	s->chosen = chosen;
+	return 0;
+}
+
+static void edit(struct app *app, const char *argument)
+{
+	struct err e;
+	const char *dir = getenv("TMPDIR"), *extension = "";
+	(void) argument;
+	if (!app->term || app->run) {
+		app_warn(app, app->run ? "A run lives: its output would have nowhere to go meanwhile." : "There is no terminal.");
+		return;
+	}
+	stage_review(&app->stage);
+	if (app->stage.language)
+		extension = app->stage.language->extensions[0];
+	FREE char *path = xprintf("%s/belljar-XXXXXX%s%s", dir && *dir ? dir : "/tmp", *extension ? "." : "", extension);
+	if (edit_copy(app, path, *extension ? strlen(extension) + 1 : 0, &e) < 0)
+		app_warn(app, "%s", e.text);
+	(void) unlink(path);
+}
+
+static const struct action actions[] = {
+	{ "clear", NULL, "throw the staged code away", clear },
+	{ "insert", NULL, "type or paste code until ^D", insert },
+	{ "edit", NULL, "open the code in $VISUAL or $EDITOR", edit },
+	{ .name = NULL },
+};
+
+const struct view compose_view = {
+	.id = VIEW_COMPOSE,
+	.title = "Compose",
+	.means = "Code is staged here: pasted, piped in, opened or typed. It is shown as it is, with everything that hides or "
+		 "misleads made visible, and it does not run until you press r. The preset says what the run will be allowed.",
+	.actions = actions,
+	.draw = compose_draw,
+	.status = compose_status,
+	.sentence = compose_sentence,
+	.move = compose_move,
+	.find = compose_find,
+	.back = compose_back,
+	.key = compose_key,
+	.paste = compose_paste,
+};

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events: each refused call, connection, file and removed sequence, grouped, with who did it, which layer answered, how
+ * certain that is, and how it could be allowed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/base.h"
+#include "core/model/model.h"
+#include "tui/screen/app.h"
+#include "tui/screen/run_parts.h"
+
+#define WIDE 110
+#define DETAIL_ROWS 8
+
+static int by_count(const void *a, const void *b, void *groups)
+{
+	const struct group *all = groups;
+	const struct group *x = &all[*(const uint32_t *) a], *y = &all[*(const uint32_t *) b];
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
+}
+
+/* The list as it is shown now: filtered, and in the chosen order. It is at most a few thousand rows. */
+static void make_order(struct app *app)
+{
+	struct events_state *s = &app->at_events;
+	struct groups *g = &app->watch.groups;
+	s->shown = 0;
+	for (size_t i = 0; i < g->count; i++)
+		if (group_matches(&g->at[i], s->filter))
+			s->order[s->shown++] = (uint32_t) i;
+	if (s->by_count)
+		qsort_r(s->order, s->shown, sizeof(s->order[0]), by_count, g->at);
+	if (s->selected >= s->shown)
+		s->selected = s->shown ? s->shown - 1 : 0;
+}
+
+static const struct group *selected(const struct app *app)
+{
+	const struct events_state *s = &app->at_events;
+	return s->selected < s->shown ? &app->watch.groups.at[s->order[s->selected]] : NULL;
+}
+
+/* An empty list must not sound like safety: it says whether anybody was watching. */
+static void draw_none(const struct app *app, const struct pane *pane)
+{
+	bool said;
+	struct pane text = pane_cut(pane, 0, 1, pane->rows, pane->columns - 2);
+	const char *words = "Nothing has run yet.";
+	enum fact_state watched = watch_layer(&app->watch, "seccomp", &said);
+	if (*app->at_events.filter)
+		words = "No event holds this text. Esc shows all again.";
+	else if (app->watch.started && said && watched == FACT_HOLDS)
+		words = "System calls are watched. None was refused so far.";
+	else if (app->watch.started)
+		words = "No event so far; this run does not say that its calls are watched, so that means little.";
+	pane_wrapped(&text, 0, ROLE_TEXT, clean_scrubbed(words, strlen(words)));
+}
+
+static void draw_list(struct app *app, const struct pane *pane)
+{
+	struct events_state *s = &app->at_events;
+	s->rows = pane->rows > 0 ? (size_t) pane->rows : 1;
+	if (s->selected < s->top)
+		s->top = s->selected;
+	if (s->selected >= s->top + s->rows)
+		s->top = s->selected - s->rows + 1;
+	if (s->shown == 0)
+		draw_none(app, pane);
+	for (int i = 0; i < pane->rows && s->top + (size_t) i < s->shown; i++) {
+		bool chosen = s->top + (size_t) i == s->selected;
+		struct pane row = pane_cut(pane, i, 0, 1, pane->columns);
+		if (chosen)
+			pane_paint(&row, 0, 0, row.columns, ROLE_SELECTED);
+		draw_group(&app->watch.groups.at[s->order[s->top + (size_t) i]], &row, chosen ? ROLE_SELECTED : ROLE_TEXT);
+		if (chosen) {
+			pane_put(&row, 0, 0, ROLE_SELECTED, ">");
+			pane_cursor(&row, 0, 0);
+		}
+	}
+}
+
+/* One fact of the detail; returns the row after it. */
+static int fact(const struct pane *pane, int row, const char *label, struct clean text)
+{
+	struct pane words = pane_cut(pane, 0, 11, pane->rows, pane->columns - 12);
+	if (text.len == 0)
+		return row;
+	pane_put(pane, row, 1, ROLE_STRONG, label);
+	return row + pane_wrapped(&words, row, ROLE_TEXT, text);
+}
+
+static int fact_words(const struct pane *pane, int row, const char *label, const char *words)
+{
+	return fact(pane, row, label, clean_scrubbed(words, strlen(words)));
+}
+
+static int draw_detail(const struct app *app, const struct pane *pane, int row)
+{
+	const struct group *g = selected(app);
+	char words[200], first[32], last[32], count[32];
+	if (!g)
+		return row;
+	row = fact(pane, row, "what", g->what);
+	(void) snprintf(words, sizeof(words), "%s%s%s%s%s", group_outcome(g), g->layer ? " by " : "", layer_name(g->layer),
+	    g->layer ? ": " : "", layer_words(g->layer));
+	row = fact_words(pane, row, "outcome", words);
+	row = fact(pane, row, "why", g->why);
+	row = fact(pane, row, "who", g->who);
+	if (g->basis != BASIS_NONE)
+		row = fact_words(pane, row, "certainty", basis_words(g->basis));
+	(void) snprintf(words, sizeof(words), g->count > 1 ? "%s times, from %s to %s" : "%s time, at %s",
+	    count_words(g->count, count, sizeof(count)), clock_words(g->first_ns, first, sizeof(first)),
+	    clock_words(g->last_ns, last, sizeof(last)));
+	row = fact_words(pane, row, "seen", words);
+	struct buf allow = { 0 };
+	group_allow(g, &allow);
+	if (allow.len)
+		row = fact_words(pane, row, "to allow", allow.data);
+	buf_done(&allow);
+	return row;
+}
+
+static void draw_detail_pane(struct app *app, const struct pane *pane)
+{
+	struct events_state *s = &app->at_events;
+	struct cells sheet = { .ascii = app->ascii };
+	cells_resize(&sheet, CELLS_ROWS_MAX, pane->columns > 0 ? pane->columns : 1);
+	struct pane measure = pane_all(&sheet);
+	int length = draw_detail(app, &measure, 0), last = length > pane->rows ? length - pane->rows : 0;
+	cells_done(&sheet);
+	s->detail_top = s->detail_top > last ? last : s->detail_top;
+	(void) draw_detail(app, pane, -s->detail_top);
+}
+
+static void list_title(const struct app *app, char *title, size_t size)
+{
+	const struct groups *g = &app->watch.groups;
+	const struct events_state *s = &app->at_events;
+	char events[32], kept[32];
+	size_t len = (size_t) snprintf(title, size, "Events  %s in %zu group%s  %s", count_words(g->events, events, sizeof(events)),
+	    g->count, g->count == 1 ? "" : "s", s->by_count ? "most often first" : "in order of time");
+	if (g->not_kept && len < size)
+		len += (size_t) snprintf(title + len, size - len, "  %s more not kept", count_words(g->not_kept, kept, sizeof(kept)));
+	if (*s->filter && len < size)
+		(void) snprintf(title + len, size - len, "  filter: %zu shown", s->shown);
+}
+
+static void events_draw(struct app *app, const struct pane *body)
+{
+	struct events_state *s = &app->at_events;
+	char title[200];
+	make_order(app);
+	list_title(app, title, sizeof(title));
+	if (body->rows < 8 || body->columns < 40) {
+		draw_list(app, body);
+		return;
+	}
+	struct section sections[2] = {
+		{ .title = title, .rows = -1, .focus = !s->on_detail },
+		{ .title = "Chosen event", .rows = body->rows >= 17 ? DETAIL_ROWS : 3, .focus = s->on_detail || s->full },
+	};
+	if (s->full) {
+		sections[1].rows = -1;
+		box_stack(body, &sections[1], 1, BOX_CLOSED);
+		draw_detail_pane(app, &sections[1].in);
+	} else if (body->columns >= WIDE) {
+		struct pane left = pane_cut(body, 0, 0, body->rows, body->columns * 3 / 5);
+		struct pane right = pane_cut(body, 0, left.columns, body->rows, body->columns - left.columns);
+		sections[1].rows = -1;
+		box_stack(&left, &sections[0], 1, BOX_CLOSED);
+		box_stack(&right, &sections[1], 1, BOX_CLOSED);
+		draw_list(app, &sections[0].in);
+		draw_detail_pane(app, &sections[1].in);
+	} else {
+		box_stack(body, sections, 2, BOX_CLOSED);
+		draw_list(app, &sections[0].in);
+		draw_detail_pane(app, &sections[1].in);
+	}
+}
+
+static void events_sentence(struct app *app, struct buf *out)
+{
+	const struct groups *g = &app->watch.groups;
+	char stopped[32];
+	if (*app->at_events.filter) {
+		struct clean filter = clean_str(app->at_events.filter, app->ascii);
+		buf_printf(out, "Only events that hold \"%s\". Esc shows all again.", filter.text);
+		clean_free(&filter);
+	} else if (g->count) {
+		buf_printf(out, "%s refused, hidden or unreachable. Enter shows one in full.", count_words(g->stopped, stopped, sizeof(stopped)));
+	}
+}
+
+static void events_move(struct app *app, enum move move)
+{
+	struct events_state *s = &app->at_events;
+	if (s->full || s->on_detail) {
+		s->detail_top = (int) scrolled((size_t) s->detail_top, DETAIL_ROWS, CELLS_ROWS_MAX, move);
+		return;
+	}
+	if (move == MOVE_LEFT || move == MOVE_RIGHT)
+		return;
+	if (move == MOVE_BOTTOM)
+		s->selected = s->shown ? s->shown - 1 : 0;
+	else
+		s->selected = scrolled(s->selected, move == MOVE_UP || move == MOVE_DOWN ? 1 : s->rows, s->shown + s->rows - 1, move);
+	if (s->selected >= s->shown)
+		s->selected = s->shown ? s->shown - 1 : 0;
+	s->detail_top = 0;
+}
+
+static bool events_find(struct app *app, const char *text, bool back)
+{
+	struct events_state *s = &app->at_events;
+	make_order(app);
+	for (size_t i = 1; i <= s->shown; i++) {
+		size_t at = (s->selected + (back ? s->shown - i : i)) % s->shown;
+		if (group_matches(&app->watch.groups.at[s->order[at]], text)) {
+			s->selected = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool events_back(struct app *app)
+{
+	struct events_state *s = &app->at_events;
+	bool open = s->full || s->on_detail || *s->filter;
+	if (s->full)
+		s->full = false;
+	else if (s->on_detail)
+		s->on_detail = false;
+	else
+		*s->filter = '\0';
+	return open;
+}
+
+static void detail(struct app *app, const char *argument)
+{
+	(void) argument;
+	app->at_events.full = !app->at_events.full;
+	app->at_events.detail_top = 0;
+}
+
+static void filter(struct app *app, const char *argument)
+{
+	if (!*argument) {
+		prompt_open(app, PROMPT_FILTER, app->at_events.filter);
+		return;
+	}
+	(void) snprintf(app->at_events.filter, sizeof(app->at_events.filter), "%s", argument);
+	app->at_events.selected = 0;
+}
+
+static void filter_off(struct app *app, const char *argument)
+{
+	(void) argument;
+	*app->at_events.filter = '\0';
+}
+
+static void sort(struct app *app, const char *argument)
+{
+	(void) argument;
+	app->at_events.by_count = !app->at_events.by_count;
+	app->at_events.selected = 0;
+	app_say(app, app->at_events.by_count ? "Sorted: most often first." : "Sorted: in order of time.");
+}
+
+static void pane(struct app *app, const char *argument)
+{
+	(void) argument;
+	app->at_events.on_detail = !app->at_events.on_detail;
+}
+
+static const struct action actions[] = {
+	{ "detail", NULL, "the chosen event alone", detail },
+	{ "filter", "[TEXT]", "show only events that hold a text", filter },
+	{ "filter-off", NULL, "show all events again", filter_off },
+	{ "sort", NULL, "by first time, or by how often", sort },
+	{ "pane", NULL, "the other pane takes the arrow keys", pane },
+	{ .name = NULL },
+};
+
+const struct view events_view = {
+	.id = VIEW_EVENTS,
+	.title = "Events",
+	.means = "What the run tried and what became of it. Same things are one row with a count. The detail says which layer "
+		 "answered, how certain that is, and what in a preset would allow it.",
+	.actions = actions,
+	.draw = events_draw,
+	.status = run_status,
+	.sentence = events_sentence,
+	.move = events_move,
+	.find = events_find,
+	.back = events_back,
+};

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Meters, boundary, result and ticker of the Run screen. Words come before colour, numbers name their limit, and only
+ * what has an effect on the host or is not known gets a badge.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/base.h"
+#include "core/model/model.h"
+#include "tui/screen/run_parts.h"
+
+#define LABEL_COLUMNS 7
+#define SPARK_COLUMNS 24
+#define VALUE_COLUMNS 8
+
+static int spark_columns(int columns)
+{
+	int room = columns - 1 - LABEL_COLUMNS - VALUE_COLUMNS - 12;
+	return room < 0 ? 0 : room > SPARK_COLUMNS ? SPARK_COLUMNS : room;
+}
+
+void meters_title(const struct watch *w, int columns, char *title, size_t size)
+{
+	int sparks = spark_columns(columns);
+	unsigned step = series_step(w->t_ns, sparks);
+	(void) snprintf(title, size, "Meters, last %.*f s", step == 10 ? 0 : 1, (double) sparks * step / 10);
+}
+
+static const char *amount(enum meter_name m, double value, char *buf, size_t size)
+{
+	if (value < 0)
+		(void) snprintf(buf, size, "?");
+	else if (m == METER_CPU)
+		(void) snprintf(buf, size, "%.0f %%", value);
+	else if (m == METER_MEMORY || m == METER_WRITES)
+		(void) short_bytes((uint64_t) value, buf, size);
+	else
+		(void) snprintf(buf, size, "%.0f", value);
+	return buf;
+}
+
+static const char *value_words(const struct watch *w, enum meter_name m, char *buf, size_t size)
+{
+	char number[32];
+	if (m == METER_DENIED) {
+		(void) snprintf(buf, size, "%.0f/s", series_sum(&w->meters[m].history, w->t_ns, 10));
+		return buf;
+	}
+	(void) amount(m, w->meters[m].value, number, sizeof(number));
+	(void) snprintf(buf, size, "%s%s", number, m == METER_WRITES && w->meters[m].value >= 0 ? "/s" : "");
+	return buf;
+}
+
+/* The two columns behind the value: the limit, and the highest or the sum. */
+static void bound_words(const struct watch *w, enum meter_name m, char *most, char *peak, size_t size)
+{
+	const struct meter *meter = &w->meters[m];
+	char number[32];
+	if (m == METER_DENIED) {
+		(void) snprintf(most, size, "total %4s", short_bytes(meter->sum == UNKNOWN_U64 ? 0 : meter->sum, number, sizeof(number)));
+		(void) snprintf(peak, size, "%llu net", (unsigned long long) w->groups.stopped_net);
+		return;
+	}
+	(void) snprintf(most, size, "max %6s", meter->most > 0 ? amount(m, meter->most, number, sizeof(number)) : "none");
+	if (m == METER_WRITES)
+		(void) snprintf(peak, size, "sum %6s", short_bytes(meter->sum, number, sizeof(number)));
+	else
+		(void) snprintf(peak, size, "peak %5s", amount(m, meter->peak, number, sizeof(number)));
+}
+
+static void draw_meter(const struct watch *w, enum meter_name m, const struct pane *row)
+{
+	static const char *const labels[METER_MAX] = { "CPU", "MEM", "PIDS", "WRITES", "DENIED" };
+	const struct meter *meter = &w->meters[m];
+	char value[48], most[48], peak[48];
+	struct buf spark = { 0 };
+	int sparks = spark_columns(row->columns), column = 1 + LABEL_COLUMNS;
+	bool warn, scaled = m == METER_CPU || m == METER_MEMORY || m == METER_PROCESSES;
+	const char *word = meter_word(w, m, &warn);
+	pane_put(row, 0, 1, ROLE_STRONG, labels[m]);
+	series_spark(&meter->history, w->t_ns, sparks, series_step(w->t_ns, sparks), scaled ? meter->most : 0, &spark);
+	pane_put(row, 0, column, ROLE_SPARK, spark.data ? spark.data : "");
+	buf_done(&spark);
+	column = pane_printf(row, 0, column + sparks, ROLE_STRONG, "%*s", VALUE_COLUMNS, value_words(w, m, value, sizeof(value)));
+	bound_words(w, m, most, peak, sizeof(most));
+	if (row->columns >= 56)
+		column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%-10s", most);
+	if (row->columns >= 70)
+		column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%-10s", peak);
+	pane_put(row, 0, column + 2, warn ? ROLE_WARN : *word == '?' ? ROLE_UNKNOWN : ROLE_TEXT, word);
+}
+
+static void draw_source(const struct watch *w, enum meter_name m, const struct pane *row)
+{
+	const struct meter *meter = &w->meters[m];
+	const struct groups *g = &w->groups;
+	char peak[48], most[48];
+	int column = 1 + LABEL_COLUMNS;
+	if (m == METER_DENIED) {
+		pane_printf(row, 0, column, ROLE_TEXT, "%llu calls  %llu net  %llu file  %llu terminal",
+		    (unsigned long long) g->kind[EVENT_DENIED], (unsigned long long) g->kind[EVENT_NETWORK],
+		    (unsigned long long) g->kind[EVENT_FILE], (unsigned long long) g->kind[EVENT_TERMINAL]);
+		return;
+	}
+	bound_words(w, m, most, peak, sizeof(peak));
+	if (row->columns < 70)
+		column = pane_printf(row, 0, column, ROLE_TEXT, "%s  ", peak);
+	column = pane_put(row, 0, column, ROLE_TEXT, meter->source.len ? "from " : "source not said");
+	pane_clean(row, 0, column, ROLE_TEXT, meter->source);
+}
+
+void draw_meters(const struct watch *w, const struct pane *pane, bool with_source)
+{
+	for (int m = 0; m < METER_MAX; m++) {
+		struct pane row = pane_cut(pane, m * (with_source ? 2 : 1), 0, 1, pane->columns);
+		struct pane under = pane_cut(pane, m * 2 + 1, 0, 1, pane->columns);
+		if (row.rows > 0)
+			draw_meter(w, (enum meter_name) m, &row);
+		if (with_source && under.rows > 0)
+			draw_source(w, (enum meter_name) m, &under);
+	}
+}
+
+void events_title(const struct watch *w, char *title, size_t size)
+{
+	char number[32];
+	(void) snprintf(title, size, "Events  %s stopped   3 shows all", count_words(w->groups.stopped, number, sizeof(number)));
+}
+
+void draw_group(const struct group *g, const struct pane *row, enum role role)
+{
+	char clock[32];
+	int outcome = row->columns >= 100 ? 52 : row->columns >= 70 ? 46 : row->columns - 12;
+	struct pane what = pane_cut(row, 0, 15, 1, outcome - 16);
+	pane_put(row, 0, 1, role == ROLE_SELECTED ? role : ROLE_NUMBER, clock_words(g->last_ns, clock, sizeof(clock)));
+	pane_put(row, 0, 9, role == ROLE_SELECTED ? role : ROLE_STRONG, group_kind(g));
+	if (pane_clean(&what, 0, 0, role, g->what) > what.columns)
+		pane_put(&what, 0, what.columns - 1, role, "…");
+	pane_put(row, 0, outcome, role, group_outcome(g));
+	char count[24];
+	int len = snprintf(count, sizeof(count), "x%llu", (unsigned long long) g->count);
+	bool counted = g->count > 1 && row->columns >= 60;
+	struct pane why = pane_cut(row, 0, outcome + 12, 1, row->columns - outcome - 12 - (counted ? len + 2 : 1));
+	if (g->why.len)
+		pane_clean(&why, 0, 0, role, g->why);
+	else
+		pane_put(&why, 0, 0, role, layer_words(g->layer));
+	if (counted)
+		pane_put(row, 0, row->columns - len - 1, role, count);
+}
+
+/* The groups that were touched last, the newest at the bottom. */
+void draw_ticker(const struct watch *w, const struct pane *pane)
+{
+	const struct groups *g = &w->groups;
+	uint64_t below = UINT64_MAX;
+	if (g->count == 0)
+		pane_put(pane, 0, 1, ROLE_TEXT, "None so far.");
+	int rows = (size_t) pane->rows < g->count ? pane->rows : (int) g->count;
+	for (int row = rows - 1; row >= 0; row--) {
+		const struct group *newest = NULL;
+		for (size_t i = 0; i < g->count; i++)
+			if (g->at[i].last_seq < below && (!newest || g->at[i].last_seq > newest->last_seq))
+				newest = &g->at[i];
+		if (!newest)
+			return;
+		below = newest->last_seq;
+		struct pane line = pane_cut(pane, row, 0, 1, pane->columns);
+		draw_group(newest, &line, ROLE_TEXT);
+	}
+}
+
+static enum role badge_role(enum fact_state state)
+{
+	return state == FACT_MISSING ? ROLE_EFFECT : ROLE_UNKNOWN;
+}
+
+static int draw_fact(const struct fact *f, const struct pane *pane, int row, bool with_proof)
+{
+	int column = 13;
+	struct pane name = pane_cut(pane, row < 0 ? pane->rows : row, 1, 1, column - 2);
+	pane_clean(&name, 0, 0, ROLE_STRONG, f->name);
+	struct pane words = pane_cut(pane, 0, column, pane->rows, pane->columns - column - 1);
+	int used = row;
+	if (f->badge && row >= 0)
+		pane_put(pane, row, column, badge_role(f->state), f->badge);
+	if (f->badge)
+		used++;
+	used += pane_wrapped(&words, used, ROLE_TEXT, f->words);
+	if (with_proof && f->proof.len) {
+		FREE char *proof = xprintf("seen in: %.*s", (int) f->proof.len, f->proof.text);
+		used += pane_wrapped(&words, used, ROLE_TEXT, clean_scrubbed(proof, strlen(proof)));
+	}
+	return used > row ? used : row + 1;
+}
+
+int draw_layers(const struct watch *w, const struct pane *pane, int row, bool with_proof)
+{
+	if (w->layer_count == 0)
+		pane_put(pane, row++, 1, ROLE_UNKNOWN, w->started ? "The run does not say what isolates it." : "Not started yet.");
+	for (int i = 0; i < w->layer_count; i++)
+		row = draw_fact(&w->layers[i], pane, row, with_proof);
+	return row;
+}
+
+void draw_limits(const struct watch *w, const struct pane *pane, int row)
+{
+	for (int i = 0; i < w->limit_count; i++, row++) {
+		const struct fact *f = &w->limits[i];
+		pane_clean(pane, row, 1, ROLE_STRONG, f->name);
+		int column = pane_clean(pane, row, 13, ROLE_TEXT, f->words);
+		if (f->badge)
+			column = pane_put(pane, row, column + 1, badge_role(f->state), f->badge);
+		pane_clean(pane, row, column > 33 ? column + 2 : 34, ROLE_TEXT, f->proof);
+	}
+}
+
+/* The sentence under the verdict: the run's own evidence, or why nothing of it ran. */
+static struct clean reason(const struct watch *w)
+{
+	return w->verdict == VERDICT_SETUP_ERROR && w->error.len ? w->error : w->evidence;
+}
+
+int result_height(const struct watch *w, int columns)
+{
+	int lines = columns > 0 ? (clean_columns(reason(w)) + columns - 1) / columns : 0;
+	return 2 + (lines > 4 ? 4 : lines);
+}
+
+static void result_numbers(const struct watch *w, struct buf *out)
+{
+	char text[48];
+	if (w->wall_s >= 0)
+		buf_printf(out, "wall %.3g s", w->wall_s);
+	if (w->cpu_s >= 0)
+		buf_printf(out, " · cpu %.3g s", w->cpu_s);
+	buf_printf(out, " · memory peak %s", short_bytes(w->memory_peak, text, sizeof(text)));
+	if (w->processes_peak != UNKNOWN_U64)
+		buf_printf(out, " · %llu processes at once", (unsigned long long) w->processes_peak);
+	buf_printf(out, " · written %s", short_bytes(w->written, text, sizeof(text)));
+	if (w->output_dropped)
+		buf_printf(out, " · %s of output dropped", short_bytes(w->output_dropped, text, sizeof(text)));
+}
+
+void draw_result(const struct watch *w, const struct pane *pane)
+{
+	struct pane text = pane_cut(pane, 0, 1, pane->rows, pane->columns - 2);
+	enum role role = w->verdict == VERDICT_LOST ? ROLE_UNKNOWN : ROLE_STRONG;
+	int column = pane_put(&text, 0, 0, role, verdict_badge(w->verdict));
+	column = pane_put(&text, 0, column + 2, ROLE_TEXT, verdict_words(w->verdict));
+	if (w->signal.len)
+		column = pane_clean(&text, 0, column + 1, ROLE_TEXT, w->signal);
+	else if (w->status >= 0)
+		column = pane_printf(&text, 0, column + 1, ROLE_TEXT, "Status %lld.", (long long) w->status);
+	if (w->processes_left != UNKNOWN_U64 && w->processes_left > 0)
+		pane_printf(&text, 0, column + 1, ROLE_EFFECT, "%llu PROCESSES LEFT", (unsigned long long) w->processes_left);
+	int row = 1 + pane_wrapped(&text, 1, ROLE_TEXT, reason(w));
+	struct buf numbers = { 0 };
+	result_numbers(w, &numbers);
+	column = pane_put(&text, row < pane->rows ? row : pane->rows - 1, 0, ROLE_TEXT, numbers.data ? numbers.data : "");
+	if (w->limits_met.len) {
+		column = pane_put(&text, row, column, ROLE_TEXT, " · limits met: ");
+		pane_clean(&text, row, column, ROLE_STRONG, w->limits_met);
+	}
+	buf_done(&numbers);
+}
+
+bool near_limit_words(const struct watch *w, struct buf *out)
+{
+	static const char *const names[METER_MAX] = { NULL, "Memory", "The number of processes", "What it has written", NULL };
+	for (int m = 0; m < METER_MAX; m++) {
+		const struct meter *meter = &w->meters[m];
+		char most[32];
+		double level = m == METER_WRITES ? (meter->sum == UNKNOWN_U64 ? -1 : (double) meter->sum) : meter->value;
+		if (!names[m] || meter->most <= 0 || level < 0.9 * meter->most)
+			continue;
+		buf_printf(out, "%s is at %.0f %% of the limit of %s.", names[m], 100 * level / meter->most,
+		    amount((enum meter_name) m, meter->most, most, sizeof(most)));
+		return true;
+	}
+	return false;
+}

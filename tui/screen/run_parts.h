@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the Run screen: each draws one pane from what is known of the run.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tui/screen/cells.h"
+#include "tui/screen/watch.h"
+
+void meters_title(const struct watch *w, int columns, char *title, size_t size);
+void draw_meters(const struct watch *w, const struct pane *pane, bool with_source); /* with_source: two rows each */
+
+void events_title(const struct watch *w, char *title, size_t size);
+void draw_ticker(const struct watch *w, const struct pane *pane);
+/* draw_group: one row of a list of events. */
+void draw_group(const struct group *g, const struct pane *row, enum role role);
+
+/* draw_layers: the walls, from `row` on (it may be negative: scrolled). Returns the row after them. */
+int draw_layers(const struct watch *w, const struct pane *pane, int row, bool with_proof);
+void draw_limits(const struct watch *w, const struct pane *pane, int row);
+
+int result_height(const struct watch *w, int columns);
+void draw_result(const struct watch *w, const struct pane *pane);
+
+/* near_limit_words: a sentence when something comes near its limit. False: nothing does. Appended. */
+bool near_limit_words(const struct watch *w, struct buf *out);
