@@ -414,7 +414,7 @@ bool map_check(const void *items, size_t count, const struct field_items *kind)
 	for (size_t i = 0; i < count; i++) {
 		const char *key = map_key(items, i, kind);
 		for (const char *c = key; *c; c++)
-			if (*c < 0x20 || *c > 0x7e)
+			if (*c < 0x20 || *c > 0x7e || *c == '"' || *c == '\\')
 				return false;
 		for (size_t before = 0; before < i; before++)
 			if (strcmp(key, map_key(items, before, kind)) == 0)

@@ -186,7 +186,6 @@ void event_to_json(const struct event *ev, struct buf *out)
  * Reading. Two passes over the values, as event_block has it: the first refuses and measures, the second fills.
  */
 #define LINE_MAX_BYTES (1u << 20) /* the longest frame, every byte of it written as six */
-#define TIME_LIMIT_S 1e9
 
 struct get {
 	struct event_block block;
@@ -425,7 +424,7 @@ static int get_head(const json_t *object, struct event *ev, struct err *e)
 		return err_say(e, EINVAL, "not an event: it has no \"type\"");
 	if (!json_is_integer(seq) || json_integer_value(seq) < 0)
 		return err_say(e, EINVAL, "an event without a \"seq\" that counts it");
-	if (!json_is_number(t) || !(json_number_value(t) >= 0 && json_number_value(t) <= TIME_LIMIT_S))
+	if (!json_is_number(t) || !(json_number_value(t) >= 0 && json_number_value(t) <= EVENT_T_MAX_NS / 1e9))
 		return err_say(e, EINVAL, "an event without a \"t\" in seconds");
 	memset(ev, 0, sizeof(*ev));
 	ev->seq = (uint64_t) json_integer_value(seq);

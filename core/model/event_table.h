@@ -46,6 +46,7 @@ struct field_items { /* what one entry of a LIST or MAP looks like */
 };
 
 #define FIELD_STRS_MAX 4096                        /* of argv, flags and the like */
+#define EVENT_T_MAX_NS (UINT64_C(1000000000) * 1000000000) /* thirty years: a later time is refused */
 #define FIELD_ITEM_MAX sizeof(struct event_limit) /* the largest entry of any list */
 
 /* event_fields: the rows of one type, NULL for EVENT_UNKNOWN. event_common: source, outcome, layer, basis. */
@@ -87,5 +88,5 @@ void *block_take(struct event_block *b, size_t size);           /* aligned for a
 char *block_space(struct event_block *b, size_t size);          /* for bytes */
 const char *block_text(struct event_block *b, const char *text, size_t len); /* with a NUL after it */
 
-/* map_check: keys of a MAP are printable ASCII and distinct, or it could not be a JSON object. */
+/* map_check: keys of a MAP are distinct and printable ASCII that JSON need not escape. */
 bool map_check(const void *items, size_t count, const struct field_items *kind);

@@ -23,13 +23,19 @@ struct put {
 
 static void put_fields(struct put *p, const void *base, const struct event_field *f);
 
+static void put_str(struct put *p, const char *s)
+{
+	p->invalid |= s && strlen(s) > TEXT_MAX;
+	wire_put_str(&p->out, s);
+}
+
 static void put_strs(struct put *p, const char *const *strs, size_t count)
 {
 	p->invalid |= count > FIELD_STRS_MAX;
 	wire_put_u32(&p->out, (uint32_t) count);
 	for (size_t i = 0; i < count && !p->out.full; i++) {
 		p->invalid |= !strs[i];
-		wire_put_str(&p->out, strs[i]);
+		put_str(p, strs[i]);
 	}
 }
 
@@ -75,7 +81,7 @@ static void put_field(struct put *p, const void *base, const struct event_field 
 		break;
 	case FIELD_STR:
 		p->invalid |= (f->flags & FIELD_REQUIRED) && !*(const char *const *) at;
-		wire_put_str(&p->out, *(const char *const *) at);
+		put_str(p, *(const char *const *) at);
 		break;
 	case FIELD_BYTES:
 		wire_put_bytes(&p->out, *(const char *const *) at, field_count(base, f));
@@ -99,7 +105,7 @@ static void put_fields(struct put *p, const void *base, const struct event_field
 ssize_t event_encode(const struct event *ev, void *space, size_t size)
 {
 	const struct event_field *fields = event_fields(ev->type);
-	struct put p = { .invalid = false };
+	struct put p = { .invalid = ev->seq > INT64_MAX || ev->t_ns > EVENT_T_MAX_NS };
 
 	if (!fields)
 		return -EINVAL;
@@ -259,6 +265,8 @@ static int get_event(struct get *g, const void *frame, size_t len, struct event 
 	ev->type = type & ~TYPE_EVENT;
 	ev->seq = wire_get_u64(&g->in);
 	ev->t_ns = wire_get_u64(&g->in);
+	if (!g->in.bad && (ev->seq > INT64_MAX || ev->t_ns > EVENT_T_MAX_NS))
+		refuse(g, "seq or t");
 	get_fields(g, ev, event_common);
 	get_fields(g, ev, event_fields(ev->type));
 	if (g->wrong)
