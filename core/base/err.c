@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Error values: see err.h for who fills them and when. Nothing here allocates or takes a lock, because a child calls it
- * between clone and exec.
+ * Error values: see err.h for who fills them and when. Nothing here allocates or takes a lock, because a
+ * child calls it between clone and exec.
  */
 #include "core/base/err.h"
 

@@ -19,5 +19,5 @@ int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format
 /* err_say: the sentence as it stands, for faults that are not the kernel's (input, presets). Returns -code. */
 int err_say(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* err_in: puts context before the text, "context: text"; for a room's door only. Returns -e->code. */
+/* err_in: puts context before the text, "context: text"; for a room's door only. Returns -e->code; `e` is set. */
 int err_in(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files and folders: read whole, written whole, made, removed whatever a hostile program built in them; and hashes.
- * Paths are resolved from folder descriptors, so that nothing depends on where the process stands.
+ * Files and folders: read whole, written whole, made, removed whatever a hostile program built in them; and
+ * hashes. Paths are resolved from folder descriptors, so that nothing depends on where the process stands.
  */
 #include "core/base/util.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event loop, see epoll(7), timerfd_create(2), signalfd(2). Callbacks may add and remove anything: what one of them
- * removes is not called any more, even when the kernel had reported it ready in the same batch.
+ * The event loop, see epoll(7), timerfd_create(2), signalfd(2). Callbacks may add and remove anything: what
+ * one of them removes is not called any more, even when the kernel had reported it ready in the same batch.
  *
- * One timerfd stands for all timers and is armed for the earliest. A process has a handful of them, so they lie in an
- * unsorted array that is searched: there is no order to be kept when callbacks change it.
+ * One timerfd stands for all timers and is armed for the earliest. A process has a handful of them, so they
+ * lie in an unsorted array that is searched: there is no order to be kept when callbacks change it.
  */
 #include "core/base/loop.h"
 
@@ -22,8 +22,9 @@
 #define BATCH 64
 
 /*
- * Sources are found by descriptor. The generation goes to the kernel with the descriptor and comes back with each event:
- * one that belongs to a source since removed, or to an earlier user of the same number, does not match and is dropped.
+ * Sources are found by descriptor. The generation goes to the kernel with the descriptor and comes back with
+ * each event: one that belongs to a source since removed, or to an earlier user of the same number, does not
+ * match and is dropped.
  */
 struct source {
 	loop_fd_fn fn; /* NULL: not watched */
@@ -192,7 +193,8 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-int loop_timer(struct loop *l, uint64_t first_ns, uint64_t every_ns, loop_timer_fn fn, void *arg, struct err *e)
+int loop_timer(struct loop *l, uint64_t first_ns, uint64_t every_ns, loop_timer_fn fn, void *arg,
+    struct err *e)
 {
 	do
 		l->last_id = l->last_id == INT_MAX ? 1 : l->last_id + 1;
@@ -251,8 +253,8 @@ static void timers_run(void *arg, uint32_t events)
 	while ((t = timer_due(l, now))) {
 		struct timer fire = *t; /* the callback may move the array */
 		if (fire.every_ns > 0) {
-			/* Moved on before the call, so that the callback may cancel it. Times that were missed are
-			 * left out: a supervisor that was stopped for a minute must not tick sixty times at once. */
+			/* Moved on before the call, so that the callback may cancel it. Missed times are left
+			 * out: after a minute's stop a supervisor must not tick sixty times at once. */
 			uint64_t late = (now - fire.due_ns) % fire.every_ns;
 			t->due_ns = add_saturated(now - late, fire.every_ns);
 		} else {

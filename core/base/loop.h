@@ -34,4 +34,4 @@ int loop_watch_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn, v
 /* loop_run: until loop_quit; loop_once: one round, waiting at most timeout_ms (-1: for ever). 0 or -errno. */
 int loop_run(struct loop *l, struct err *e);
 int loop_once(struct loop *l, int timeout_ms, struct err *e);
-void loop_quit(struct loop *l);
+void loop_quit(struct loop *l); /* loop_run returns once this round is over */

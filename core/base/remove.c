@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removing a tree that a hostile program built: folders nested thousands deep (no path reaches the lowest, and a
- * descriptor a level would run out), folders without permissions, links that lead out, mounts.
+ * Removing a tree that a hostile program built: folders nested thousands deep (no path reaches the lowest,
+ * and a descriptor a level would run out), folders without permissions, links that lead out, mounts.
  *
- * Ordinary trees are walked with one descriptor a level. What lies deeper than DEPTH_MAX is moved up into the top folder
- * by renameat(2) and met again there in the next pass. Each folder is moved at most once, so the work is linear, with
- * DEPTH_MAX descriptors and no memory a level; and nobody ever has to find the way back by "..", which an attacker
- * who is still alive could turn elsewhere.
+ * Ordinary trees are walked with one descriptor a level. What lies deeper than DEPTH_MAX is moved up into the
+ * top folder by renameat(2) and met again there in the next pass. Each folder is moved at most once, so the
+ * work is linear, with DEPTH_MAX descriptors and no memory a level; and nobody ever has to find the way back
+ * by "..", which an attacker who is still alive could turn elsewhere.
  */
 #include "core/base/util.h"
 
@@ -22,7 +22,7 @@
 #include "core/base/err.h"
 
 #define DEPTH_MAX  16
-#define PASSES_MAX 3 /* over a folder; readdir(3) may miss what moves, and a fourth look means somebody still writes */
+#define PASSES_MAX 3 /* over a folder: readdir(3) may miss what moves; a fourth would chase a writer */
 
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452 /* Linux 6.6, the same number on every architecture */
@@ -32,7 +32,7 @@ struct tree {
 	int top_fd;
 	dev_t dev;
 	unsigned next_name, hoisted;
-	struct err first; /* failure; the rest is removed all the same, and a later pass may mend it */
+	struct err first; /* failure: the rest is removed all the same, and a later pass may mend it */
 };
 
 static void tree_note(struct tree *t, int code, const char *what, const char *name)
@@ -41,7 +41,7 @@ static void tree_note(struct tree *t, int code, const char *what, const char *na
 		(void) err_set(&t->first, code, "%s %s", what, name);
 }
 
-/* Gives the owner back what the target took away. Through the descriptor, never by name: that could be a link by now. */
+/* Gives the owner back what the target took away. By descriptor, not by name: that could be a link by now. */
 static void make_searchable(int path_fd, mode_t mode)
 {
 	char proc[64];
@@ -49,7 +49,7 @@ static void make_searchable(int path_fd, mode_t mode)
 		return;
 	if (syscall(SYS_fchmodat2, path_fd, "", S_IRWXU, AT_EMPTY_PATH) == 0)
 		return;
-	/* Before Linux 6.6 a descriptor of O_PATH could only be changed so; the link of /proc goes to the inode itself. */
+	/* Before Linux 6.6 O_PATH descriptors could only be changed so; this link leads to the inode. */
 	(void) snprintf(proc, sizeof(proc), "/proc/self/fd/%d", path_fd);
 	(void) chmod(proc, S_IRWXU); /* where it fails, opening says what is wrong */
 }
@@ -80,7 +80,7 @@ static int tree_open(struct tree *t, int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Moves a folder into the top one. Taken names lie there by chance or malice: each is tried once in a whole removal. */
+/* Moves a folder into the top one. Names that are taken, by chance or malice, are tried once a removal. */
 static bool tree_hoist(struct tree *t, int dirfd, const char *name)
 {
 	char to[32];
@@ -102,7 +102,7 @@ static bool tree_entry(struct tree *t, int dirfd, const char *name, unsigned dep
 {
 	if (unlinkat(dirfd, name, 0) == 0)
 		return true;
-	if (errno != EISDIR && errno != EPERM) { /* both may mean a folder: Linux says the one, POSIX the other */
+	if (errno != EISDIR && errno != EPERM) { /* for a folder Linux says the one, POSIX the other */
 		if (errno != ENOENT)
 			tree_note(t, errno, "remove", name);
 		return false;

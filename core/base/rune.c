@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoding and classes. The table is our own and not wcwidth(3): that one knows only ASCII unless setlocale(3) found a
- * UTF-8 locale, which a guest or a minimal container does not have; its answers change from machine to machine, while a
- * recording must look the same on each; and it does not tell a bidi control from an unassigned character.
+ * Decoding and classes. The table is our own and not wcwidth(3): that one knows only ASCII unless
+ * setlocale(3) found a UTF-8 locale, which a guest or a minimal container does not have; its answers change
+ * from machine to machine, while a recording must look the same on each; and it does not tell a bidi control
+ * from an unassigned character.
  */
 #include "core/base/rune.h"
 
@@ -29,8 +30,8 @@ enum rune_class rune_class(uint32_t rune)
 }
 
 /*
- * Table 3-7 of the Unicode standard. The bounds of the second byte are what keeps out overlong forms (E0, F0),
- * surrogates (ED) and all beyond U+10FFFF (F4); C0, C1 and F5 to FF begin nothing.
+ * Table 3-7 of the Unicode standard. The bounds of the second byte are what keeps out overlong forms (E0,
+ * F0), surrogates (ED) and all beyond U+10FFFF (F4); C0, C1 and F5 to FF begin nothing.
  */
 int rune_decode(const uint8_t *p, size_t len, uint32_t *ret_rune)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Characters as the scrubber sees them: strict UTF-8, and what class of thing each code point is. Private to this room.
+ * Characters as the scrubber sees them: strict UTF-8, and the class of each code point. Private to this room.
  */
 #pragma once
 
@@ -21,7 +21,8 @@ enum rune_class { /* rune_table.py knows this order */
 enum rune_class rune_class(uint32_t rune);
 
 /*
- * rune_decode: the first character of some bytes. Returns its length, 1 to 4; or 0 where they are the beginning of one
- * and end too early; or -n where the first n bytes (the longest beginning of one, at least 1) are not UTF-8.
+ * rune_decode: the first character of some bytes. Returns its length, 1 to 4; or 0 where they are the
+ * beginning of one and end too early; or -n where the first n bytes (the longest beginning of one, or 1) are
+ * not UTF-8.
  */
 int rune_decode(const uint8_t *p, size_t len, uint32_t *ret_rune);

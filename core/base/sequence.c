@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds of control sequences, by ECMA-48, the VT500 series, and what xterm (ctlseqs), VTE, kitty, tmux and the Linux
- * console make of them. A kind is decided from fields that are kept while the sequence passes by, not from stored text:
- * however many zeros stand before a number, and however long the rest is, it cannot be made to look like another.
+ * Kinds of control sequences, by ECMA-48, the VT500 series, and what xterm (ctlseqs), VTE, kitty, tmux and
+ * the Linux console make of them. A kind is decided from fields that are kept while the sequence passes by,
+ * not from stored text: however many zeros stand before a number, and however long the rest is, it cannot be
+ * made to look like another.
  */
 #include "core/base/sequence.h"
 
 #include <string.h>
+
+#include "core/base/util.h"
 
 /* strchr() that does not find the NUL */
 static bool is_one_of(char c, const char *set)
@@ -137,19 +140,28 @@ static bool csi_asks(const struct text_sequence *q)
 	}
 }
 
+static const struct {
+	char middle;
+	const char *finals;
+} screen_pairs[] = {
+	{ 0, "@ABCDEFGHIJKLMPSTXZ`abdefghlmnqrstu" },
+	{ ' ', "q@A" },      /* cursor shape, scrolling sideways */
+	{ '!', "p" },        /* soft reset */
+	{ '#', "PQRpq{}" },  /* saved colours */
+	{ '$', "rtvxz{|" },  /* rectangles, columns */
+	{ '*', "x|" },       /* rectangles, lines */
+	{ '\'', "}~" },      /* columns inserted and deleted */
+};
+
 static enum text_removed csi_kind(const struct text_sequence *q)
 {
 	if (csi_asks(q))
 		return TEXT_QUERY;
 	if (q->final == 'm' && !q->prefix && !q->middle)
 		return TEXT_COLOUR;
-	if (q->middle == 0 && is_one_of(q->final, "@ABCDEFGHIJKLMPSTXZ`abdefghlmnqrstu"))
-		return TEXT_SCREEN;
-	/* Soft reset, cursor shape, rectangles, columns, left and right scrolling, saved colours. */
-	if ((q->middle == '!' && q->final == 'p') || (q->middle == ' ' && is_one_of(q->final, "q@A")) ||
-	    (q->middle == '$' && is_one_of(q->final, "rtvxz{|")) || (q->middle == '*' && is_one_of(q->final, "x|")) ||
-	    (q->middle == '\'' && is_one_of(q->final, "}~")) || (q->middle == '#' && is_one_of(q->final, "PQRpq{}")))
-		return TEXT_SCREEN;
+	for (size_t i = 0; i < ARRAY_LEN(screen_pairs); i++)
+		if (q->middle == screen_pairs[i].middle && is_one_of(q->final, screen_pairs[i].finals))
+			return TEXT_SCREEN;
 	return TEXT_ESCAPE;
 }
 
@@ -176,9 +188,8 @@ static enum text_removed osc_kind(const struct text_sequence *q)
 
 static enum text_removed dcs_kind(const struct text_sequence *q)
 {
-	if ((q->middle == '$' && q->final == 'q') || (q->middle == '+' && q->final == 'q')) /* DECRQSS, XTGETTCAP */
-		return TEXT_QUERY;
-	return TEXT_STRING;
+	/* DECRQSS, XTGETTCAP */
+	return is_one_of(q->middle, "$+") && q->final == 'q' ? TEXT_QUERY : TEXT_STRING;
 }
 
 static enum text_removed escape_kind(const struct text_sequence *q)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scrubber's state machine. Bytes become characters first and sequences are looked for among characters, as a UTF-8
- * terminal does it: 0x9b inside a letter is no CSI, U+009B is one, and a lone 0x9b is merely invalid. (Taking that for a
- * CSI, or 0x9e for a PM, would eat the text after each ž of a file in an old Windows encoding.)
+ * The scrubber's state machine. Bytes become characters first and sequences are looked for among characters,
+ * as a UTF-8 terminal does it: 0x9b inside a letter is no CSI, U+009B is one, and a lone 0x9b is merely
+ * invalid. (Taking that for a CSI, or 0x9e for a PM, would eat the text after each ž of a file in an old
+ * Windows encoding.)
  *
- * Controls in the middle of an escape or CSI sequence are executed and the sequence goes on; CAN, SUB, ESC and C1 end it:
- * the rules of the VT500 parser. What terminals disagree on cannot hurt, since nothing but printable text ever comes out.
+ * Controls in the middle of an escape or CSI sequence are executed and the sequence goes on; CAN, SUB, ESC
+ * and C1 end it: the rules of the VT500 parser. What terminals disagree on cannot hurt, since nothing but
+ * printable text ever comes out.
  */
 #include "core/base/text.h"
 
@@ -120,7 +122,7 @@ static void sequence_begin(struct scrub *s, size_t bytes, char intro)
 	s->in.state = intro == 0 ? ESCAPE : intro == '[' ? CSI : STRING;
 }
 
-/* `ended`: as its grammar wants it. What was cut off does nothing in a terminal, so its kind is only what it looked like. */
+/* `ended`: as its grammar wants it. What was cut off does nothing in a terminal; its form is its kind. */
 static void sequence_end(struct scrub *s, bool ended, struct buf *out)
 {
 	const struct text_sequence *q = &s->in.sequence;
@@ -283,7 +285,7 @@ static void in_string(struct scrub *s, uint32_t rune, const uint8_t *raw, size_t
 		ground(s, rune, raw, len, out);
 	} else {
 		q->bytes += len;
-		/* Where a number or header is awaited, anything odd ends the wait: 0x40 to 0x7e is what ends it. */
+		/* What is no printable ASCII ends a number or a header, as a letter would. */
 		sequence_byte(q, rune >= ' ' && rune < DEL ? (char) rune : '~');
 	}
 }
@@ -324,7 +326,7 @@ static void rune_in(struct scrub *s, uint32_t rune, const uint8_t *raw, size_t l
 	}
 }
 
-/* Length of the run at the start that needs no thought: printable ASCII, and newlines and tabs where they may stay. */
+/* Length of the run that needs no thought: printable ASCII, and newlines and tabs where they may stay. */
 static size_t ascii_run(const uint8_t *p, size_t len, bool one_line)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), tops = UINT64_C(0x8080808080808080);
@@ -332,7 +334,7 @@ static size_t ascii_run(const uint8_t *p, size_t len, bool one_line)
 
 	for (;;) {
 		uint64_t w;
-		/* Eight at a time: below 0x20 borrows into the top bit, 0x7f and above carry into it or have it. */
+		/* Eight at a time: below 0x20 borrows into the top bit, 0x7f carries into it. */
 		for (; len - i >= sizeof(w); i += sizeof(w)) {
 			memcpy(&w, p + i, sizeof(w));
 			if ((((w - 0x20 * ones) & ~w) | (w + ones) | w) & tops)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking at text without changing it: how many columns it takes, whether it is UTF-8, and what in a piece of code is
- * there to deceive its reader.
+ * Looking at text without changing it: how many columns it takes, whether it is UTF-8, and what in a piece of
+ * code is there to deceive its reader.
  */
 #include "core/base/text.h"
 
@@ -9,7 +9,7 @@
 
 #include "core/base/rune.h"
 
-/* The next character of scrubbed text, with its columns. Bytes that the scrubber would not have let pass count as one. */
+/* The next character of scrubbed text, with its columns. A byte that cannot be there counts as one. */
 static size_t next_width(const uint8_t *p, size_t len, size_t *ret_columns)
 {
 	uint32_t rune;

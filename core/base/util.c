@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small helpers: cleanup attributes, allocation that aborts, the clock, words and numbers, sizes and times for people.
- * Lists and buffers are in buf.c, files and folders in files.c.
+ * Small helpers: cleanup attributes, allocation that aborts, the clock, words and numbers, sizes and times
+ * for people. Lists and buffers are in buf.c, files and folders in files.c.
  */
 #include "core/base/util.h"
 
@@ -142,13 +142,18 @@ static int fold(char c)
 
 #define WORD_MAX 48 /* keys, presets and attacks are shorter; a longer word is not a slip of one of them */
 
+static bool is_swap(const char *a, const char *b)
+{
+	return fold(a[0]) == fold(b[1]) && fold(a[1]) == fold(b[0]);
+}
+
 static size_t min3(size_t a, size_t b, size_t c)
 {
 	size_t least = a < b ? a : b;
 	return least < c ? least : c;
 }
 
-/* Insertions, deletions, replacements, and swaps of neighbours (optimal string alignment). Both within WORD_MAX. */
+/* Insertions, deletions, replacements, swaps (optimal string alignment). Both words are within WORD_MAX. */
 static size_t edit_distance(const char *a, const char *b)
 {
 	size_t rows[3][WORD_MAX + 1], n = strlen(b);
@@ -161,7 +166,7 @@ static size_t edit_distance(const char *a, const char *b)
 		for (size_t j = 1; j <= n; j++) {
 			bool same = fold(a[i - 1]) == fold(b[j - 1]);
 			row[j] = min3(last[j] + 1, row[j - 1] + 1, last[j - 1] + !same);
-			if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]))
+			if (i > 1 && j > 1 && is_swap(a + i - 2, b + j - 2))
 				row[j] = min3(row[j], before[j - 2] + 1, row[j]);
 		}
 		size_t *spare = before;
@@ -214,12 +219,16 @@ const char *format_bytes(uint64_t bytes, char *buf, size_t size)
 	return buf;
 }
 
-static const char *format_two(uint64_t a, const char *a_unit, uint64_t b, const char *b_unit, char *buf, size_t size)
+/* "1 min 30 s", "2 h": the two largest units, the second only where there is something of it. */
+static const char *format_long(uint64_t s, char *buf, size_t size)
 {
-	if (b)
-		(void) snprintf(buf, size, "%" PRIu64 " %s %" PRIu64 " %s", a, a_unit, b, b_unit);
+	bool hours = s >= 3600;
+	uint64_t large = hours ? s / 3600 : s / 60, small = hours ? s % 3600 / 60 : s % 60;
+	const char *large_unit = hours ? "h" : "min", *small_unit = hours ? "min" : "s";
+	if (small)
+		(void) snprintf(buf, size, "%" PRIu64 " %s %" PRIu64 " %s", large, large_unit, small, small_unit);
 	else
-		(void) snprintf(buf, size, "%" PRIu64 " %s", a, a_unit);
+		(void) snprintf(buf, size, "%" PRIu64 " %s", large, large_unit);
 	return buf;
 }
 
@@ -229,10 +238,8 @@ const char *format_ns(uint64_t ns, char *buf, size_t size)
 		{ 1, "ns" }, { 1000, "us" }, { NS_PER_MS, "ms" }, { NS_PER_S, "s" }
 	};
 	uint64_t s = ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2);
-	if (s >= 3600)
-		return format_two(s / 3600, "h", s % 3600 / 60, "min", buf, size);
 	if (s >= 60)
-		return format_two(s / 60, "min", s % 60, "s", buf, size);
+		return format_long(s, buf, size);
 
 	size_t u = 0;
 	uint64_t whole = ns, tenths = 0;

@@ -38,7 +38,7 @@ size_t strv_len(char *const *v);
 bool strv_has(char *const *v, const char *s);
 char **strv_free(char **v);               /* accepts NULL, returns NULL */
 
-/* A growing byte buffer with a bound. */
+/* A growing byte buffer. Who adds foreign bytes bounds them. */
 struct buf {
 	char *data; /* always followed by a NUL that does not count */
 	size_t len, cap;
@@ -47,7 +47,7 @@ void buf_add(struct buf *b, const void *data, size_t len);
 void buf_str(struct buf *b, const char *s);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_done(struct buf *b);
-char *buf_steal(struct buf *b); /* Gives: the caller frees */
+char *buf_steal(struct buf *b); /* Gives: the caller frees; never NULL */
 
 uint64_t now_ns(void); /* CLOCK_MONOTONIC */
 #define NS_PER_MS UINT64_C(1000000)

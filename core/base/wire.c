@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames: packed by the event and verb code of other rooms, carried between supervisor and front end over unix(7)
- * SOCK_SEQPACKET. The reader's input may come from a guest that is hostile: each get checks what is left.
+ * Frames: packed by the event and verb code of other rooms, carried between supervisor and front end over
+ * unix(7) SOCK_SEQPACKET. The reader's input may come from a guest that is hostile: each get checks what is
+ * left.
  */
 #include "core/base/wire.h"
 
@@ -180,8 +181,9 @@ ssize_t wire_recv(int fd, void *space, size_t size)
 {
 	ssize_t n;
 	/*
-	 * When the other side closed without reading all that we had sent, the kernel reports ECONNRESET once, before
-	 * the frames that are still queued for us. Those hold the exit event: read on. unix(7) has no other cause.
+	 * When the other side closed without reading all that we had sent, the kernel reports ECONNRESET
+	 * once, before the frames that are still queued for us. Those hold the exit event: read on. unix(7)
+	 * has no other cause.
 	 */
 	do
 		n = recv(fd, space, size, MSG_DONTWAIT | MSG_TRUNC);
@@ -199,14 +201,15 @@ int wire_pair(int ret_fds[2], struct err *e)
 	CLOSE_FD int a = fds[0];
 	CLOSE_FD int b = fds[1];
 	for (int i = 0; i < 2; i++) {
-		/* The kernel caps the wish at net.core.wmem_max without a word, so look at what came of it. */
+		/* The kernel caps the wish at net.core.wmem_max without a word, so look at what came of it.
+		 * */
 		int wish = 4 * (int) WIRE_FRAME_MAX, got = 0;
 		socklen_t len = sizeof(got);
 		(void) setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &wish, sizeof(wish));
 		if (getsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &got, &len) < 0)
 			return err_set(e, errno, "size of a socket's send buffer");
 		if (got < (int) WIRE_FRAME_MAX + 1024)
-			return err_say(e, ENOBUFS, "net.core.wmem_max is too small: a socket must hold %u bytes",
+			return err_say(e, ENOBUFS, "net.core.wmem_max is below the %u bytes of a frame",
 			    WIRE_FRAME_MAX);
 	}
 	ret_fds[0] = take_fd(&a);

@@ -40,7 +40,8 @@ uint8_t wire_get_u8(struct wire_in *r);
 uint32_t wire_get_u32(struct wire_in *r);
 uint64_t wire_get_u64(struct wire_in *r);
 /* Borrows from the frame; NULL and 0 when bad. wire_get_str refuses inner NULs and anything over `max`; what it returns
- * is not terminated in the frame, so it gives pointer and length like wire_get_bytes. *ret_null: it was a NULL string. */
+ * is not terminated in the frame, so it gives pointer and length like wire_get_bytes. *ret_null: it was a NULL string;
+ * where `ret_null` is NULL there may be none. */
 const void *wire_get_bytes(struct wire_in *r, size_t max, size_t *ret_len);
 const char *wire_get_str(struct wire_in *r, size_t max, size_t *ret_len, bool *ret_null);
 /* wire_end: 0 when all was read and nothing was bad, else -EPROTO. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removing what hostile code built. As root each tree is built and removed by an ordinary user: root would not notice a
- * folder without permissions.
+ * Removing what hostile code built. As root each tree is built and removed by an ordinary user: root would
+ * not notice a folder without permissions.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,8 @@
 		}                                                                                          \
 	} while (0)
 
-/* In a folder of its own and a process of its own: 0 when all went well. The folder "keep" beside the tree must survive. */
+/* In a folder of its own and a process of its own: 0 when all went well. The folder "keep" beside the tree
+ * must survive. */
 static int in_child(int (*scene)(int dirfd))
 {
 	char path[] = "/tmp/belljar-test-XXXXXX";
@@ -186,7 +187,8 @@ static int not_ours(int dirfd)
 	return 0;
 }
 
-/* A bind mount of the same filesystem within: not entered, told. The tree itself being one: nothing is touched. */
+/* A bind mount of the same filesystem within: not entered, told. The tree itself being one: nothing is
+ * touched. */
 static int mounts(int dirfd)
 {
 	struct err e = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scrubber: hostile inputs, what is shown for each, and what is told. Each row is fed whole, byte by byte, and cut
- * in two at every place.
+ * The scrubber: hostile inputs, what is shown for each, and what is told. Each row is fed whole, byte by
+ * byte, and cut in two at every place.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,9 @@ static const struct row rows[] = {
 	/* what passes */
 	ROW("", "", ""),
 	ROW("plain text, ~ and all\n\tindented\n", "plain text, ~ and all\n\tindented\n", ""),
-	ROW("gr\u00fc\u00df \u4e16\u754c \U0001f600 \u00a0\u2003|", "gr\u00fc\u00df \u4e16\u754c \U0001f600 \u00a0\u2003|", ""),
+	ROW("gr\u00fc\u00df \u4e16\u754c \U0001f600 \u00a0\u2003|",
+	    "gr\u00fc\u00df \u4e16\u754c \U0001f600 \u00a0\u2003|",
+	    ""),
 	ROW("\uac00 \u1100\u1161\u11a8", "\uac00 \u1100\u1161\u11a8", ""),
 	ROW("\u27e8ESC]52\u27e9", "\u27e8ESC]52\u27e9", ""),
 	ROW("a\u8f9b b\u2713", "a\u8f9b b\u2713", ""), /* 0x9b and 0x9c as continuation bytes */
@@ -52,10 +54,14 @@ static const struct row rows[] = {
 	ROW("\033]00052;c;eA==\007", L "ESC]00052" R, "clipboard:15"),
 	ROW("\033]000000000000000000052;c;eA==\007", L "ESC]0000000000000000..." R, "clipboard:31"),
 	ROW("\302\23552;c;eA==\302\234!", L "ESC]52" R "!", "clipboard:13"),
-	ROW("\033]0;t\007\033]1;t\007\033]2;\u2713\033\\", L "ESC]0" R L "ESC]1" R L "ESC]2" R, "title:6 title:6 title:9"),
-	ROW("\033];t\007\033]ltitle\033\\\033ktmux\033\\", L "ESC]" R L "ESC]" R L "ESCk" R, "title:5 title:10 title:8"),
-	ROW("\033]8;;http://x\033\\here\033]8;;\033\\", L "ESC]8" R "here" L "ESC]8" R, "hyperlink:15 hyperlink:7"),
-	ROW("\033]520;x\007\033]9;done\007\033]\007", L "ESC]520" R L "ESC]9" R L "ESC]" R, "string:8 string:9 string:3"),
+	ROW("\033]0;t\007\033]1;t\007\033]2;\u2713\033\\", L "ESC]0" R L "ESC]1" R L "ESC]2" R,
+	    "title:6 title:6 title:9"),
+	ROW("\033];t\007\033]ltitle\033\\\033ktmux\033\\", L "ESC]" R L "ESC]" R L "ESCk" R,
+	    "title:5 title:10 title:8"),
+	ROW("\033]8;;http://x\033\\here\033]8;;\033\\", L "ESC]8" R "here" L "ESC]8" R,
+	    "hyperlink:15 hyperlink:7"),
+	ROW("\033]520;x\007\033]9;done\007\033]\007", L "ESC]520" R L "ESC]9" R L "ESC]" R,
+	    "string:8 string:9 string:3"),
 
 	/* what the terminal would answer */
 	ROW("\033[6n\033[5n\033[?6n", L "ESC[6n" R L "ESC[5n" R L "ESC[?6n" R, "query:4 query:4 query:5"),
@@ -64,7 +70,8 @@ static const struct row rows[] = {
 	ROW("\033[?2026$p\033[>0q\033[?u\033[x", L "ESC[?2026$p" R L "ESC[>0q" R L "ESC[?u" R L "ESC[x" R,
 	    "query:9 query:5 query:4 query:3"),
 	ROW("\033[21t\033[0018t\033[8;24;80t\033[22;18t",
-	    L "ESC[21t" R L "ESC[0018t" R L "ESC[8;24;80t" R L "ESC[22;18t" R, "query:5 query:7 screen:10 screen:8"),
+	    L "ESC[21t" R L "ESC[0018t" R L "ESC[8;24;80t" R L "ESC[22;18t" R,
+	    "query:5 query:7 screen:10 screen:8"),
 	ROW("\033]11;?\007\033]4;1;?\033\\\033]11;#000\007", L "ESC]11" R L "ESC]4" R L "ESC]11" R,
 	    "query:7 query:9 string:10"),
 	ROW("\033P$qm\033\\\033P+q544e\033\\\033P1$r0m\033\\", L "ESCP$q" R L "ESCP+q" R L "ESCP1$r" R,
@@ -115,13 +122,17 @@ static const struct row rows[] = {
 	ROW("\033[\r\n6n\033[\r6n", "\n" L "ESC[6n" R L "CR" R L "ESC[6n" R, "query:4 control:1 query:4"),
 
 	/* controls */
-	ROW("\0a\a\b\v\f\016\177", L "U+0000" R "a" L "U+0007" R L "U+0008" R L "U+000B" R L "U+000C" R L "U+000E" R
-	    L "U+007F" R, "control:1 control:1 control:1 control:1 control:1 control:1 control:1"),
-	ROW("\302\200\302\205\302\234", L "U+0080" R L "U+0085" R L "U+009C" R, "control:2 control:2 control:2"),
+
+	ROW("\0a\a\b\v\f\016\177",
+	    L "U+0000" R "a" L "U+0007" R L "U+0008" R L "U+000B" R L "U+000C" R L "U+000E" R L "U+007F" R,
+	    "control:1 control:1 control:1 control:1 control:1 control:1 control:1"),
+	ROW("\302\200\302\205\302\234", L "U+0080" R L "U+0085" R L "U+009C" R,
+	    "control:2 control:2 control:2"),
 	ROW("a\u2028b\u2029", "a" L "U+2028" R "b" L "U+2029" R, "control:3 control:3"),
 
 	/* characters that deceive */
-	ROW("\u202e\u2066\u061c\u200f", L "U+202E" R L "U+2066" R L "U+061C" R L "U+200F" R, "bidi:3 bidi:3 bidi:2 bidi:3"),
+	ROW("\u202e\u2066\u061c\u200f", L "U+202E" R L "U+2066" R L "U+061C" R L "U+200F" R,
+	    "bidi:3 bidi:3 bidi:2 bidi:3"),
 	ROW("\u200b\u200d\ufeff\u00ad\ufff9\u3164",
 	    L "U+200B" R L "U+200D" R L "U+FEFF" R L "U+00AD" R L "U+FFF9" R L "U+3164" R,
 	    "zero-width:3 zero-width:3 zero-width:3 zero-width:2 zero-width:3 zero-width:3"),
@@ -129,7 +140,8 @@ static const struct row rows[] = {
 	ROW("\ue000\U0010ffff\ufdd0\u0378", L "U+E000" R L "U+10FFFF" R L "U+FDD0" R L "U+0378" R,
 	    "private:3 private:4 private:3 private:2"),
 	ROW("e\u0301\u0302\u0303\u0304x", "e\u0301\u0302" L "U+0303" R L "U+0304" R "x", "marks:2 marks:2"),
-	ROW("\u0301a\n\u0301\t\u0301", L "U+0301" R "a\n" L "U+0301" R "\t" L "U+0301" R, "marks:2 marks:2 marks:2"),
+	ROW("\u0301a\n\u0301\t\u0301", L "U+0301" R "a\n" L "U+0301" R "\t" L "U+0301" R,
+	    "marks:2 marks:2 marks:2"),
 	ROW("\a\u0301", L "U+0007" R L "U+0301" R, "control:1 marks:2"),
 	ROW("\u2714\ufe0f ok\ufe0f\ufe0f\n\ufe0f", "\u2714 ok\n" L "U+FE0F" R,
 	    "zero-width:3 zero-width:3 zero-width:3 zero-width:3"),
@@ -147,7 +159,8 @@ static const struct row rows[] = {
 	    "invalid:2 invalid:3"),
 	ROW("\342\202", L "E2" R L "82" R, "invalid:2"),
 	ROW("\342\202\033[31m", L "E2" R L "82" R, "invalid:2 colour:5"),
-	/* single bytes of the C1 range are invalid, and do not open a string: \236 is a letter in Windows-1250 */
+	/* single bytes of the C1 range are invalid, and do not open a string: \236 is a letter in
+	 * Windows-1250 */
 	ROW("\23331m \236", L "9B" R "31m " L "9E" R, "invalid:1 invalid:1"),
 
 	/* a terminal without UTF-8, and names */
@@ -231,8 +244,8 @@ static void test_every_character(void **state)
 	struct buf in = { 0 }, out = { 0 };
 	struct scrub s = { 0 };
 	for (uint32_t c = 0x800; c < 0x110000; c++) {
-		char utf8[4] = { (char) (0xf0 | c >> 18), (char) (0x80 | (c >> 12 & 0x3f)), (char) (0x80 | (c >> 6 & 0x3f)),
-			(char) (0x80 | (c & 0x3f)) };
+		char utf8[4] = { (char) (0xf0 | c >> 18), (char) (0x80 | (c >> 12 & 0x3f)),
+			(char) (0x80 | (c >> 6 & 0x3f)), (char) (0x80 | (c & 0x3f)) };
 		if (c < 0x10000)
 			utf8[1] = (char) (0xe0 | c >> 12);
 		buf_add(&in, utf8 + (c < 0x10000), c < 0x10000 ? 3 : 4);
@@ -240,8 +253,8 @@ static void test_every_character(void **state)
 	scrub_add(&s, in.data, in.len, &out);
 	scrub_end(&s, &out);
 	assert_printable(out.data, out.len);
-	static const char *const never[] = { "\u202e", "\u2067", "\u200b", "\ufeff", "\u2028", "\U000e0041", "\ue000",
-		"\u00ad", "\ufff9", "\U0010fffd" };
+	static const char *const never[] = { "\u202e", "\u2067", "\u200b", "\ufeff", "\u2028", "\U000e0041",
+		"\ue000", "\u00ad", "\ufff9", "\U0010fffd" };
 	for (size_t i = 0; i < ARRAY_LEN(never); i++)
 		assert_null(memmem(out.data, out.len, never[i], strlen(never[i])));
 	assert_non_null(memmem(out.data, out.len, "\u4e16", 3));
@@ -362,7 +375,8 @@ static void test_inspect(void **state)
 	assert_int_equal(f.longest_line, 3);
 	assert_false(f.crlf || f.lone_cr || f.mixed_endings || f.bom);
 
-	text_inspect(BYTES("\357\273\277x\r\ny\n\u202e\u2066\n\U000e0041\n\033[\0\n\377\342\202\n\u200b\tz\r."), &f);
+	text_inspect(BYTES("\357\273\277x\r\ny\n\u202e\u2066\n\U000e0041\n\033[\0\n\377\342\202\n"
+			   "\u200b\tz\r."), &f);
 	assert_true(f.bom && f.crlf && f.lone_cr && f.mixed_endings);
 	assert_int_equal(f.lines, 8);
 	assert_int_equal(f.bidi, 2);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames: what goes in comes out; a writer never overruns; a reader believes nothing; what a socket does at its end. */
+/* Frames: what goes in comes out; a writer never overruns; a reader believes nothing; what a socket does at
+ * its end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
