@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a policy to a loaded filter. The parent plans what becomes of each call, has libseccomp make a binary tree of
- * it (the kernel walks a filter once for every call there is when it loads it, so a list costs ten times as much),
- * and puts the rules of the arguments before it. The child loads the bytes with seccomp(2) itself: libseccomp 2.5
- * cannot ask for WAIT_KILLABLE_RECV, without which a target with a fast timer never gets past a notification.
+ * From a policy to a loaded filter. The parent plans what becomes of each call, has libseccomp make a binary
+ * tree of it (the kernel walks a filter once for every call there is when it loads it, so a list costs ten
+ * times as much), and puts the rules of the arguments before it. The child loads the bytes with seccomp(2)
+ * itself: libseccomp 2.5 cannot ask for WAIT_KILLABLE_RECV, without which a target with a fast timer never
+ * gets past a notification.
  *
  * See: seccomp(2), seccomp_unotify(2).
  */
@@ -23,9 +24,10 @@
 
 #define TREE_VERSION 1 /* of how a plan becomes a tree: older trees in the cache are then not found */
 
-/* What the child does between loading the filter and its first own instruction: never refused, and but for execve
- * never put to a supervisor, who has not taken the listener yet. */
-static const char *const start_calls[] = { "read", "write", "close", "exit", "exit_group", "rt_sigreturn", "execve" };
+/* What the child does between loading the filter and its first own instruction: never refused, and but for
+ * execve never put to a supervisor, who has not taken the listener yet. */
+static const char *const start_calls[] = { "read",       "write",        "close", "exit",
+					   "exit_group", "rt_sigreturn", "execve" };
 
 uint32_t native_arch(void)
 {
@@ -51,8 +53,8 @@ static int plan_call(struct call_plan *plan, const char *call, enum syscall_acti
 	return 0;
 }
 
-static int plan_calls(struct call_plan *plan, char *const *calls, enum syscall_action action, const char *where,
-		      struct err *e)
+static int plan_calls(struct call_plan *plan, char *const *calls, enum syscall_action action,
+		      const char *where, struct err *e)
 {
 	for (; calls && *calls; calls++) {
 		int r = plan_call(plan, *calls, action, where, e);
@@ -80,7 +82,8 @@ static int plan_names(struct call_plan *plan, const struct policy *p, struct err
 		return r;
 	for (size_t i = 0; i < ARRAY_LEN(start_calls); i++)
 		if (plan->by_name[call_known(start_calls[i])] != SYSCALL_ALLOW)
-			return err_say(e, EINVAL, "the policy does not allow %s, without which nothing can start",
+			return err_say(e, EINVAL,
+				       "the policy does not allow %s, without which nothing can start",
 				       start_calls[i]);
 	return 0;
 }
@@ -94,13 +97,15 @@ static int plan_make(const struct seccomp_want *want, struct call_plan *plan, st
 		return r;
 	plan->arch = native_arch();
 	plan->unknown = watched ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | ENOSYS;
-	plan->refuse = watched ? SECCOMP_RET_USER_NOTIF :
-		       want->policy->on_denied == DENIED_KILL ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
+	plan->refuse = watched                                  ? SECCOMP_RET_USER_NOTIF
+		       : want->policy->on_denied == DENIED_KILL ? SECCOMP_RET_KILL_PROCESS
+								: SECCOMP_RET_ERRNO | EPERM;
 	for (int nr = 0; nr < CALL_MAX; nr++) {
 		const char *call = plan->named[nr] ? seccomp_call_name(nr, plan->arch) : NULL;
-		plan->action[nr] = plan->by_name[nr] == SYSCALL_ABSENT ? plan->unknown :
-				   plan->by_name[nr] == SYSCALL_REFUSE ? plan->refuse :
-				   call && call_watch(want, call) ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
+		plan->action[nr] = plan->by_name[nr] == SYSCALL_ABSENT   ? plan->unknown
+				   : plan->by_name[nr] == SYSCALL_REFUSE ? plan->refuse
+				   : call && call_watch(want, call)      ? SECCOMP_RET_USER_NOTIF
+									 : SECCOMP_RET_ALLOW;
 	}
 	return 0;
 }
@@ -148,12 +153,12 @@ static int tree_read(int fd, struct filter_code *code, struct err *e)
 	size_t room = (PROGRAM_MAX - code->count) * sizeof(struct sock_filter);
 	off_t len = lseek(fd, 0, SEEK_END);
 
-	if (len <= 0 || (size_t)len > room || len % (off_t)sizeof(struct sock_filter))
+	if (len <= 0 || (size_t) len > room || len % (off_t) sizeof(struct sock_filter))
 		return err_say(e, E2BIG, "the system-call filter takes %lld bytes, the kernel's limit is %zu",
-			       (long long)len, room);
-	if (pread(fd, code->insns + code->count, (size_t)len, 0) != (ssize_t)len)
+			       (long long) len, room);
+	if (pread(fd, code->insns + code->count, (size_t) len, 0) != (ssize_t) len)
 		return err_set(e, EIO, "read back a system-call filter");
-	code->count += (size_t)len / sizeof(struct sock_filter);
+	code->count += (size_t) len / sizeof(struct sock_filter);
 	return 0;
 }
 
@@ -222,18 +227,20 @@ void seccomp_program_done(struct seccomp_program *p)
 
 int seccomp_apply(const struct seccomp_program *p, bool listener, int *ret_listener_fd, struct err *e)
 {
-	struct sock_fprog prog = { .len = (unsigned short)p->count, .filter = p->insns };
-	unsigned flags = listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV : 0;
+	struct sock_fprog prog = { .len = (unsigned short) p->count, .filter = p->insns };
+	unsigned flags =
+		listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV : 0;
 
-	/* SPEC_ALLOW is left out on purpose: the target keeps the kernel's guard against speculative store bypass */
+	/* without SPEC_ALLOW, on purpose: the target keeps the guard against speculative store bypass */
 	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
 	if (fd < 0 && errno == EINVAL && listener) /* before Linux 5.19 */
 		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
 	if (fd < 0 && errno == EBUSY)
-		return err_say(e, EBUSY, "another supervisor listens to this process's system calls already: "
+		return err_say(e, EBUSY,
+			       "another supervisor listens to this process's system calls already: "
 			       "a run inside a run can have only one");
 	if (fd < 0)
 		return err_set(e, errno, "load the system-call filter");
-	*ret_listener_fd = listener ? (int)fd : -1;
+	*ret_listener_fd = listener ? (int) fd : -1;
 	return 0;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filter trees kept between runs: a tree takes libseccomp a third of a millisecond and more, reading it back a
- * twentieth. One file a tree below the user's cache folder, named by the hash of what it was made from. A cache that
- * cannot be read, written or believed is no error: the tree is made anew.
+ * Filter trees kept between runs: a tree takes libseccomp a third of a millisecond and more, reading it back
+ * a twentieth. One file a tree below the user's cache folder, named by the hash of what it was made from. A
+ * cache that cannot be read, written or believed is no error: the tree is made anew.
  *
- * The checks are against damage and against other users. Who may write as this user may as well replace the program.
+ * The checks are against damage and against other users. Who may write as this user may as well replace the
+ * program.
  */
 #include "core/confine/seccomp.h"
 
@@ -23,7 +24,8 @@ struct cache_head {
 	char key[64], sum[64];
 };
 #define CACHE_MAGIC "bjtree1\n"
-_Static_assert(sizeof(struct cache_head) % sizeof(struct sock_filter) == 0, "instructions follow the head unaligned");
+_Static_assert(sizeof(struct cache_head) % sizeof(struct sock_filter) == 0,
+	       "instructions follow the head unaligned");
 
 struct cache_file {
 	struct cache_head head;
@@ -61,14 +63,15 @@ static bool cache_read(int dirfd, const char *name, struct cache_file *file, siz
 	/* O_NONBLOCK: a pipe of that name must not stop us */
 	CLOSE_FD int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & 022))
 		return false;
-	if (st.st_size <= (off_t)sizeof(file->head) || st.st_size > (off_t)sizeof(*file) ||
-	    st.st_size % (off_t)sizeof(struct sock_filter))
+	if (st.st_size <= (off_t) sizeof(file->head) || st.st_size > (off_t) sizeof(*file) ||
+	    st.st_size % (off_t) sizeof(struct sock_filter))
 		return false;
-	if (read(fd, file, (size_t)st.st_size) != (ssize_t)st.st_size)
+	if (read(fd, file, (size_t) st.st_size) != (ssize_t) st.st_size)
 		return false;
-	*ret_count = ((size_t)st.st_size - sizeof(file->head)) / sizeof(struct sock_filter);
+	*ret_count = ((size_t) st.st_size - sizeof(file->head)) / sizeof(struct sock_filter);
 	return true;
 }
 
@@ -100,7 +103,7 @@ void cache_save(const struct tree_key *key, const struct sock_filter *insns, siz
 	if (dirfd < 0)
 		return;
 	snprintf(name, sizeof(name), "%s.bpf", key->hex);
-	snprintf(temp, sizeof(temp), ".%s.%d", name, (int)getpid());
+	snprintf(temp, sizeof(temp), ".%s.%d", name, (int) getpid());
 	head_make(key, insns, count, &head);
 	CLOSE_FD int fd = openat(dirfd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -108,5 +111,5 @@ void cache_save(const struct tree_key *key, const struct sock_filter *insns, siz
 	/* renamed when whole: a reader sees the old file, none, or this one */
 	if (write_all(fd, &head, sizeof(head)) < 0 || write_all(fd, insns, count * sizeof(*insns)) < 0 ||
 	    renameat(dirfd, temp, dirfd, name) < 0)
-		(void)unlinkat(dirfd, temp, 0);
+		(void) unlinkat(dirfd, temp, 0);
 }

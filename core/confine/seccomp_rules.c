@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules of the arguments: what of an allowed call is refused, or put to the supervisor, by its register values. A
- * register cannot be changed behind the filter's back as memory can, so what stands here needs no second look.
+ * Rules of the arguments: what of an allowed call is refused, or put to the supervisor, by its register
+ * values. A register cannot be changed behind the filter's back as memory can, so what stands here needs no
+ * second look.
  *
- * libseccomp cannot say "this call, with anything else", nor compare only the half of a register that the kernel
- * reads. So these few rules are written as BPF here, before libseccomp's tree; the same table answers why a
- * notification came (seccomp_explain), so that filter and words cannot part.
+ * libseccomp cannot say "this call, with anything else", nor compare only the half of a register that the
+ * kernel reads. So these few rules are written as BPF here, before libseccomp's tree; the same table answers
+ * why a notification came (seccomp_explain), so that filter and words cannot part.
  */
 #include "core/confine/seccomp.h"
 
@@ -25,8 +26,9 @@
 #include <sys/socket.h>
 
 /*
- * All but TEST_OVER, TEST_NULL and TEST_SET look at the low 32 bits alone: the kernel takes those arguments as int, or
- * uses no higher bit of them. A comparison of the whole register would let 0x100005412 pass as no TIOCSTI.
+ * All but TEST_OVER, TEST_NULL and TEST_SET look at the low 32 bits alone: the kernel takes those arguments
+ * as int, or uses no higher bit of them. A comparison of the whole register would let 0x100005412 pass as no
+ * TIOCSTI.
  */
 enum test_op { TEST_END, TEST_IS, TEST_ISNT, TEST_ANY, TEST_NONE, TEST_NULL, TEST_SET, TEST_OVER };
 struct arg_test {
@@ -35,10 +37,11 @@ struct arg_test {
 	uint32_t value; /* TEST_OVER: compares with memory_max */
 };
 enum rule_then {
-	THEN_ALLOW,  /* and do not show it */
+	THEN_ALLOW, /* and do not show it */
 	THEN_REFUSE,
-	THEN_LIMIT,  /* refused for a limit's sake: no offence, never ends a run */
-	THEN_MEMORY, THEN_SOCKET, /* put to the supervisor */
+	THEN_LIMIT, /* refused for a limit's sake: no offence, never ends a run */
+	THEN_MEMORY,
+	THEN_SOCKET, /* put to the supervisor */
 };
 enum rule_when { ALWAYS, WHEN_MEMORY, WHEN_SOCKET, WHEN_NETWORK, WHEN_PINNED };
 #define TESTS_MAX 6
@@ -50,6 +53,7 @@ struct arg_rule {
 	const char *name, *means;
 };
 
+/* clang-format off */
 #define IS(n, v)   { TEST_IS, n, v }
 #define ISNT(n, v) { TEST_ISNT, n, v }
 #define ANY(n, v)  { TEST_ANY, n, v }
@@ -57,13 +61,17 @@ struct arg_rule {
 #define POINTER_NULL(n) { TEST_NULL, n, 0 }
 #define POINTER_SET(n)  { TEST_SET, n, 0 }
 #define OVER(n)    { TEST_OVER, n, 0 }
+/* clang-format on */
 
 /* CLONE_NEWTIME is 0x80: a part of the exit signal for clone(2), a namespace only for clone3 and unshare. */
-#define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
-#define FAMILIES   "kinds of sockets that no network namespace parts, or that open much kernel code"
-#define TERMINAL   "typing into, or taking over, a terminal"
+#define NAMESPACES                                                                                    \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
+	 CLONE_NEWNET)
+#define FAMILIES "kinds of sockets that no network namespace parts, or that open much kernel code"
+#define TERMINAL "typing into, or taking over, a terminal"
 
 /* Of one call, the first rule whose tests hold decides; where none does, the call's own action stands. */
+/* clang-format off */
 static const struct arg_rule rules[] = {
 	{ "clone", ALWAYS, { ANY(0, NAMESPACES) }, THEN_REFUSE, "namespaces", "making namespaces" },
 
@@ -82,41 +90,46 @@ static const struct arg_rule rules[] = {
 	{ "ioctl", ALWAYS, { IS(1, TIOCSTI) }, THEN_REFUSE, "terminal", TERMINAL },
 	{ "ioctl", ALWAYS, { IS(1, TIOCLINUX) }, THEN_REFUSE, "terminal", TERMINAL },
 	{ "ioctl", ALWAYS, { IS(1, TIOCCONS) }, THEN_REFUSE, "terminal", TERMINAL },
-	{ "ioctl", ALWAYS, { IS(1, TIOCSETD) }, THEN_REFUSE, "terminal", TERMINAL }, /* loads line disciplines */
+	{ "ioctl", ALWAYS, { IS(1, TIOCSETD) }, THEN_REFUSE, "terminal", TERMINAL }, /* loads modules */
 
 	/* PR_SET_MM_MAP needs no privilege, and changes what /proc says of the command line */
-	{ "prctl", ALWAYS, { IS(0, PR_SET_MM) }, THEN_REFUSE, "prctl", "rewriting what the kernel says of a process" },
+	{ "prctl", ALWAYS, { IS(0, PR_SET_MM) },
+	  THEN_REFUSE, "prctl", "rewriting what the kernel says of a process" },
 	{ "personality", ALWAYS, { ISNT(0, 0xffffffff), ISNT(0, PER_LINUX), ISNT(0, ADDR_NO_RANDOMIZE) },
-	  THEN_REFUSE, "personality", "old ways of the kernel, such as executable data and a mappable page zero" },
-	{ "prlimit64", ALWAYS, { ISNT(0, 0), POINTER_SET(2) }, THEN_REFUSE, "limits", "changing limits of another process" },
+	  THEN_REFUSE, "personality", "old ways of the kernel, such as executable data or a page zero" },
+	{ "prlimit64", ALWAYS, { ISNT(0, 0), POINTER_SET(2) },
+	  THEN_REFUSE, "limits", "changing limits of another process" },
 	/* without a pid namespace that is every process of the same user, belljar's own among them */
-	{ "kill", ALWAYS, { IS(0, 0xffffffff) }, THEN_REFUSE, "signals", "a signal to every process there is" },
-	{ "sched_setaffinity", WHEN_PINNED, { { 0 } }, THEN_LIMIT, "cpus", "taking more cores than the limit gives" },
+	{ "kill", ALWAYS, { IS(0, 0xffffffff) },
+	  THEN_REFUSE, "signals", "a signal to every process there is" },
+	{ "sched_setaffinity", WHEN_PINNED, { { 0 } },
+	  THEN_LIMIT, "cpus", "taking more cores than the limit gives" },
 
-	{ "mmap", WHEN_MEMORY, { OVER(1), ANY(2, PROT_WRITE), NONE(3, MAP_NORESERVE) }, THEN_MEMORY, NULL, NULL },
+	{ "mmap", WHEN_MEMORY, { OVER(1), ANY(2, PROT_WRITE), NONE(3, MAP_NORESERVE) },
+	  THEN_MEMORY, NULL, NULL },
 	{ "mremap", WHEN_MEMORY, { OVER(2) }, THEN_MEMORY, NULL, NULL },
 	{ "shmget", WHEN_MEMORY, { OVER(1) }, THEN_MEMORY, NULL, NULL },
 };
+/* clang-format on */
 
 /* Calls that are shown by their name alone. */
 static const struct {
 	enum seccomp_watch bit;
 	const char *call;
 } watched[] = {
-	{ WATCH_NETWORK, "socket" },  { WATCH_NETWORK, "connect" }, { WATCH_NETWORK, "bind" },
-	{ WATCH_NETWORK, "listen" },  { WATCH_NETWORK, "accept" },  { WATCH_NETWORK, "accept4" },
-	{ WATCH_NETWORK, "sendto" },  { WATCH_NETWORK, "sendmsg" }, { WATCH_NETWORK, "sendmmsg" },
-	{ WATCH_EXEC, "execve" },     { WATCH_EXEC, "execveat" },
-	{ WATCH_FORK, "clone" },      { WATCH_FORK, "fork" },       { WATCH_FORK, "vfork" },
-	{ WATCH_FILES, "open" },      { WATCH_FILES, "openat" },    { WATCH_FILES, "openat2" },
-	{ WATCH_FILES, "creat" },     { WATCH_FILES, "rename" },    { WATCH_FILES, "renameat" },
-	{ WATCH_FILES, "renameat2" }, { WATCH_FILES, "unlink" },    { WATCH_FILES, "unlinkat" },
-	{ WATCH_FILES, "rmdir" },     { WATCH_FILES, "mkdir" },     { WATCH_FILES, "mkdirat" },
-	{ WATCH_FILES, "link" },      { WATCH_FILES, "linkat" },    { WATCH_FILES, "symlink" },
-	{ WATCH_FILES, "symlinkat" }, { WATCH_FILES, "chmod" },     { WATCH_FILES, "fchmodat" },
-	{ WATCH_FILES, "fchmodat2" }, { WATCH_FILES, "chown" },     { WATCH_FILES, "lchown" },
-	{ WATCH_FILES, "fchownat" },  { WATCH_FILES, "truncate" },  { WATCH_FILES, "mknod" },
-	{ WATCH_FILES, "mknodat" },
+	{ WATCH_NETWORK, "socket" }, { WATCH_NETWORK, "connect" }, { WATCH_NETWORK, "bind" },
+	{ WATCH_NETWORK, "listen" }, { WATCH_NETWORK, "accept" },  { WATCH_NETWORK, "accept4" },
+	{ WATCH_NETWORK, "sendto" }, { WATCH_NETWORK, "sendmsg" }, { WATCH_NETWORK, "sendmmsg" },
+	{ WATCH_EXEC, "execve" },    { WATCH_EXEC, "execveat" },   { WATCH_FORK, "clone" },
+	{ WATCH_FORK, "fork" },      { WATCH_FORK, "vfork" },      { WATCH_FILES, "open" },
+	{ WATCH_FILES, "openat" },   { WATCH_FILES, "openat2" },   { WATCH_FILES, "creat" },
+	{ WATCH_FILES, "rename" },   { WATCH_FILES, "renameat" },  { WATCH_FILES, "renameat2" },
+	{ WATCH_FILES, "unlink" },   { WATCH_FILES, "unlinkat" },  { WATCH_FILES, "rmdir" },
+	{ WATCH_FILES, "mkdir" },    { WATCH_FILES, "mkdirat" },   { WATCH_FILES, "link" },
+	{ WATCH_FILES, "linkat" },   { WATCH_FILES, "symlink" },   { WATCH_FILES, "symlinkat" },
+	{ WATCH_FILES, "chmod" },    { WATCH_FILES, "fchmodat" },  { WATCH_FILES, "fchmodat2" },
+	{ WATCH_FILES, "chown" },    { WATCH_FILES, "lchown" },    { WATCH_FILES, "fchownat" },
+	{ WATCH_FILES, "truncate" }, { WATCH_FILES, "mknod" },     { WATCH_FILES, "mknodat" },
 };
 
 enum seccomp_watch call_watch(const struct seccomp_want *want, const char *call)
@@ -142,11 +155,11 @@ static bool rule_in_force(const struct arg_rule *r, const struct seccomp_want *w
 /* ---- as a filter ---- */
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
-#define ARG_LOW(n)  (offsetof(struct seccomp_data, args) + 8u * (n))
+#define ARG_LOW(n) (offsetof(struct seccomp_data, args) + 8u * (n))
 #define ARG_HIGH(n) (ARG_LOW(n) + 4u)
 #else
 #define ARG_HIGH(n) (offsetof(struct seccomp_data, args) + 8u * (n))
-#define ARG_LOW(n)  (ARG_HIGH(n) + 4u)
+#define ARG_LOW(n) (ARG_HIGH(n) + 4u)
 #endif
 
 #define MISS 0xff /* stands in a jump until the end of its rule is known */
@@ -161,12 +174,12 @@ static void put(struct filter_code *code, struct sock_filter insn)
 
 static void put_load(struct filter_code *code, size_t offset)
 {
-	put(code, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
+	put(code, (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t) offset));
 }
 
 static void put_jump(struct filter_code *code, uint16_t how, uint32_t value, uint8_t yes, uint8_t no)
 {
-	put(code, (struct sock_filter)BPF_JUMP((uint16_t)(BPF_JMP | how | BPF_K), value, yes, no));
+	put(code, (struct sock_filter) BPF_JUMP((uint16_t) (BPF_JMP | how | BPF_K), value, yes, no));
 }
 
 static void put_test(struct filter_code *code, const struct arg_test *t, uint64_t most)
@@ -180,7 +193,8 @@ static void put_test(struct filter_code *code, const struct arg_test *t, uint64_
 	case TEST_ANY:
 	case TEST_NONE:
 		put_load(code, ARG_LOW(t->arg));
-		put_jump(code, BPF_JSET, t->value, t->op == TEST_ANY ? 0 : MISS, t->op == TEST_ANY ? MISS : 0);
+		put_jump(code, BPF_JSET, t->value, t->op == TEST_ANY ? 0 : MISS,
+			 t->op == TEST_ANY ? MISS : 0);
 		break;
 	case TEST_NULL:
 		put_load(code, ARG_HIGH(t->arg));
@@ -196,13 +210,12 @@ static void put_test(struct filter_code *code, const struct arg_test *t, uint64_
 		break;
 	case TEST_OVER:
 		put_load(code, ARG_HIGH(t->arg));
-		put_jump(code, BPF_JGT, (uint32_t)(most >> 32), 3, 0);
-		put_jump(code, BPF_JEQ, (uint32_t)(most >> 32), 0, MISS);
+		put_jump(code, BPF_JGT, (uint32_t) (most >> 32), 3, 0);
+		put_jump(code, BPF_JEQ, (uint32_t) (most >> 32), 0, MISS);
 		put_load(code, ARG_LOW(t->arg));
-		put_jump(code, BPF_JGT, (uint32_t)most, 0, MISS);
+		put_jump(code, BPF_JGT, (uint32_t) most, 0, MISS);
 		break;
-	case TEST_END:
-		break;
+	case TEST_END: break;
 	}
 }
 
@@ -211,7 +224,8 @@ static uint32_t rule_action(const struct arg_rule *r, const struct call_plan *pl
 	switch (r->then) {
 	case THEN_ALLOW: return SECCOMP_RET_ALLOW;
 	case THEN_REFUSE: return plan->refuse;
-	case THEN_LIMIT: return plan->refuse == SECCOMP_RET_USER_NOTIF ? plan->refuse : SECCOMP_RET_ERRNO | EPERM;
+	case THEN_LIMIT:
+		return plan->refuse == SECCOMP_RET_USER_NOTIF ? plan->refuse : SECCOMP_RET_ERRNO | EPERM;
 	case THEN_MEMORY:
 	case THEN_SOCKET: return SECCOMP_RET_USER_NOTIF;
 	}
@@ -225,12 +239,12 @@ static void put_rule(struct filter_code *code, const struct arg_rule *r, const s
 
 	for (size_t i = 0; i < TESTS_MAX && r->test[i].op != TEST_END; i++)
 		put_test(code, &r->test[i], want->memory_max);
-	put(code, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, rule_action(r, plan)));
+	put(code, (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, rule_action(r, plan)));
 	for (size_t i = from; i < code->count; i++) {
 		struct sock_filter *insn = &code->insns[i];
 		if (BPF_CLASS(insn->code) != BPF_JMP)
 			continue;
-		uint8_t rest = (uint8_t)(code->count - i - 1);
+		uint8_t rest = (uint8_t) (code->count - i - 1);
 		insn->jt = insn->jt == MISS ? rest : insn->jt;
 		insn->jf = insn->jf == MISS ? rest : insn->jf;
 	}
@@ -249,7 +263,7 @@ void rules_emit(const struct seccomp_want *want, const struct call_plan *plan, s
 	put_load(code, offsetof(struct seccomp_data, arch));
 	put_jump(code, BPF_JEQ, plan->arch, 1, 0);
 	size_t over = code->count; /* foreign calls have other numbers: past all of this, to the tree */
-	put(code, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
+	put(code, (struct sock_filter) BPF_STMT(BPF_JMP | BPF_JA, 0));
 	put_load(code, offsetof(struct seccomp_data, nr));
 
 	for (size_t i = 0, next; i < ARRAY_LEN(rules); i = next) {
@@ -260,23 +274,23 @@ void rules_emit(const struct seccomp_want *want, const struct call_plan *plan, s
 		if (nr < 0 || plan->by_name[nr] != SYSCALL_ALLOW || !rules_cover(want, call))
 			continue;
 		/* a long jump over the block: with it, blocks may grow beyond 255 instructions */
-		put_jump(code, BPF_JEQ, (uint32_t)nr, 1, 0);
+		put_jump(code, BPF_JEQ, (uint32_t) nr, 1, 0);
 		size_t skip = code->count;
-		put(code, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
+		put(code, (struct sock_filter) BPF_STMT(BPF_JMP | BPF_JA, 0));
 		for (size_t k = i; k < next; k++)
 			if (rule_in_force(&rules[k], want))
 				put_rule(code, &rules[k], want, plan);
-		put(code, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, plan->action[nr]));
-		code->insns[skip].k = (uint32_t)(code->count - skip - 1);
+		put(code, (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, plan->action[nr]));
+		code->insns[skip].k = (uint32_t) (code->count - skip - 1);
 	}
-	code->insns[over].k = (uint32_t)(code->count - over - 1);
+	code->insns[over].k = (uint32_t) (code->count - over - 1);
 }
 
 /* ---- in words ---- */
 
 static bool test_holds(const struct arg_test *t, uint64_t arg, uint64_t most)
 {
-	uint32_t low = (uint32_t)arg;
+	uint32_t low = (uint32_t) arg;
 
 	switch (t->op) {
 	case TEST_IS: return low == t->value;
@@ -291,7 +305,8 @@ static bool test_holds(const struct arg_test *t, uint64_t arg, uint64_t most)
 	return true;
 }
 
-static const struct arg_rule *rule_find(const struct seccomp_want *want, const char *call, const uint64_t arg[6])
+static const struct arg_rule *rule_find(const struct seccomp_want *want, const char *call,
+					const uint64_t arg[6])
 {
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		const struct arg_rule *r = &rules[i];
@@ -318,14 +333,9 @@ static const char *group_means(const struct policy *p, const char *rule)
 static void explain_rule(const struct arg_rule *r, struct seccomp_reason *ret)
 {
 	switch (r->then) {
-	case THEN_ALLOW:
-		return;
-	case THEN_MEMORY:
-		ret->watch = WATCH_MEMORY;
-		return;
-	case THEN_SOCKET:
-		ret->watch = WATCH_SOCKET;
-		return;
+	case THEN_ALLOW: return;
+	case THEN_MEMORY: ret->watch = WATCH_MEMORY; return;
+	case THEN_SOCKET: ret->watch = WATCH_SOCKET; return;
 	case THEN_REFUSE:
 	case THEN_LIMIT:
 		ret->watch = WATCH_DENIED;
@@ -340,7 +350,7 @@ void seccomp_explain(const struct seccomp_want *want, int nr, uint32_t arch, con
 		     struct seccomp_reason *ret)
 {
 	*ret = (struct seccomp_reason){ .action = SYSCALL_ALLOW, .rule = "" };
-	if (arch != native_arch() || ((uint32_t)nr & X32_BIT)) {
+	if (arch != native_arch() || ((uint32_t) nr & X32_BIT)) {
 		ret->watch = WATCH_DENIED;
 		ret->action = SYSCALL_ABSENT;
 		ret->rule = "architectures";
@@ -354,6 +364,7 @@ void seccomp_explain(const struct seccomp_want *want, int nr, uint32_t arch, con
 		ret->means = group_means(want->policy, ret->rule);
 		return;
 	}
+	ret->rule = "";
 	const struct arg_rule *r = rule_find(want, call, arg);
 	if (r)
 		explain_rule(r, ret);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of system calls and their names, both ways. libseccomp has the table; what is newer than its release is
- * added here. Since Linux 5.1 a new call has the same number on every architecture, so one list serves all.
+ * Numbers of system calls and their names, both ways. libseccomp has the table; what is newer than its
+ * release is added here. Since Linux 5.1 a new call has the same number on every architecture, so one list
+ * serves all.
  */
 #include "core/confine/seccomp.h"
 
@@ -16,6 +17,7 @@ struct newer_call {
 	int nr;
 };
 
+/* clang-format off */
 static const struct newer_call newer_calls[] = {
 #ifdef __x86_64__
 	{ "uretprobe", 335 },
@@ -42,17 +44,20 @@ static const struct newer_call newer_calls[] = {
 	{ "file_setattr", 469 },
 	{ "listns", 470 },            /* 6.19 */
 };
+/* clang-format on */
 
 /*
- * The doors into this kernel that have numbers of their own. A name is asked of libseccomp, which allocates it, only
- * once: the process has one thread and names never change, so what was found is kept for good.
+ * The doors into this kernel that have numbers of their own. A name is asked of libseccomp, which allocates
+ * it, only once: the process has one thread and names never change, so what was found is kept for good.
  */
 struct name_table {
 	uint32_t arch;
 	const char *name[CALL_MAX];
 };
-static struct name_table tables[] = { { .arch = SCMP_ARCH_X86_64 }, { .arch = SCMP_ARCH_X86 },
-				      { .arch = SCMP_ARCH_X32 },    { .arch = SCMP_ARCH_AARCH64 },
+static struct name_table tables[] = { { .arch = SCMP_ARCH_X86_64 },
+				      { .arch = SCMP_ARCH_X86 },
+				      { .arch = SCMP_ARCH_X32 },
+				      { .arch = SCMP_ARCH_AARCH64 },
 				      { .arch = SCMP_ARCH_ARM } };
 
 static const char *newer_name(int nr)
@@ -66,8 +71,8 @@ static const char *newer_name(int nr)
 const char *seccomp_call_name(int nr, uint32_t arch)
 {
 	/* x32 has x86-64's architecture word and a bit in the number */
-	if (arch == SCMP_ARCH_X86_64 && ((uint32_t)nr & X32_BIT)) {
-		nr = (int)((uint32_t)nr & ~X32_BIT);
+	if (arch == SCMP_ARCH_X86_64 && ((uint32_t) nr & X32_BIT)) {
+		nr = (int) ((uint32_t) nr & ~X32_BIT);
 		arch = SCMP_ARCH_X32;
 	}
 	if (nr < 0 || nr >= CALL_MAX)
@@ -77,7 +82,7 @@ const char *seccomp_call_name(int nr, uint32_t arch)
 			continue;
 		const char **slot = &tables[i].name[nr];
 		if (!*slot) {
-			int asked = arch == SCMP_ARCH_X32 ? nr | (int)X32_BIT : nr;
+			int asked = arch == SCMP_ARCH_X32 ? nr | (int) X32_BIT : nr;
 			*slot = newer_name(nr);
 			if (!*slot)
 				*slot = seccomp_syscall_resolve_num_arch(arch, asked);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a notification to words: looks the call up in the table of decode_calls.c and turns each argument into text as
- * its row says. The target is stopped inside the call, but its other threads are not: memory may change under us.
+ * From a notification to words: looks the call up in the table of decode_calls.c and turns each argument into
+ * text as its row says. The target is stopped inside the call, but its other threads are not: memory may
+ * change under us.
  *
  * See: seccomp_unotify(2), process_vm_readv(2).
  */
@@ -32,14 +33,14 @@
 bool memory_read(pid_t pid, uint64_t address, void *to, size_t len)
 {
 	struct iovec here = { .iov_base = to, .iov_len = len };
-	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = len };
+	struct iovec there = { .iov_base = (void *) (uintptr_t) address, .iov_len = len };
 
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)len;
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t) len;
 }
 
 ssize_t memory_string(pid_t pid, uint64_t address, char *to, size_t max, bool *ret_cut)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE);
 	size_t len = 0;
 
 	*ret_cut = false;
@@ -56,7 +57,7 @@ ssize_t memory_string(pid_t pid, uint64_t address, char *to, size_t max, bool *r
 		len += step;
 	}
 	*ret_cut = true;
-	return (ssize_t)len;
+	return (ssize_t) len;
 }
 
 /* ---- room for words ---- */
@@ -88,7 +89,7 @@ const char *keepf(struct decoded *ret, const char *fmt, ...)
 	va_start(ap, fmt);
 	int len = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return keep(ret, text, len < 0 ? 0 : (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1);
+	return keep(ret, text, len < 0 ? 0 : (size_t) len < sizeof(text) ? (size_t) len : sizeof(text) - 1);
 }
 
 static const char *keep_string(struct decoded *ret, pid_t pid, uint64_t address, size_t max)
@@ -100,7 +101,7 @@ static const char *keep_string(struct decoded *ret, pid_t pid, uint64_t address,
 		return "NULL";
 	ssize_t len = memory_string(pid, address, text, max < sizeof(text) ? max : sizeof(text), &cut);
 	ret->cut |= cut;
-	return len < 0 ? "?" : keep(ret, text, (size_t)len);
+	return len < 0 ? "?" : keep(ret, text, (size_t) len);
 }
 
 static void add_text(struct decoded *ret, const char *key, const char *text)
@@ -120,7 +121,7 @@ static void add_words(struct decoded *ret, const char *key, const struct words *
 	if (words_one(w, value))
 		add_text(ret, key, words_keep(ret, w, value));
 	else
-		add_number(ret, key, (int64_t)value);
+		add_number(ret, key, (int64_t) value);
 }
 
 static void add_hex(struct decoded *ret, const char *key, uint64_t value)
@@ -128,7 +129,7 @@ static void add_hex(struct decoded *ret, const char *key, uint64_t value)
 	if (value == 0)
 		add_number(ret, key, 0);
 	else
-		add_text(ret, key, keepf(ret, "0x%llx", (unsigned long long)value));
+		add_text(ret, key, keepf(ret, "0x%llx", (unsigned long long) value));
 }
 
 /* ---- paths ---- */
@@ -139,16 +140,16 @@ static ssize_t base_folder(pid_t pid, int dirfd, char *to, size_t size)
 	char link[64];
 
 	if (dirfd == AT_FDCWD)
-		snprintf(link, sizeof(link), "/proc/%d/cwd", (int)pid);
+		snprintf(link, sizeof(link), "/proc/%d/cwd", (int) pid);
 	else
-		snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)pid, dirfd);
+		snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int) pid, dirfd);
 	ssize_t len = readlink(link, to, size);
-	return len > 0 && (size_t)len < size ? len : -1;
+	return len > 0 && (size_t) len < size ? len : -1;
 }
 
 /*
- * Only joined, never resolved: what .. and links lead to is the kernel's to say when it carries out the call, and
- * another process may change them before it does.
+ * Only joined, never resolved: what .. and links lead to is the kernel's to say when it carries out the call,
+ * and another process may change them before it does.
  */
 static const char *path_absolute(struct decoded *ret, pid_t pid, int dirfd, const char *path)
 {
@@ -164,12 +165,13 @@ static const char *path_absolute(struct decoded *ret, pid_t pid, int dirfd, cons
 	ssize_t base = base_folder(pid, dirfd, whole, PATH_MAX);
 	if (base < 0)
 		return keepf(ret, "?/%.200s", path);
-	int len = snprintf(whole + base, sizeof(whole) - (size_t)base, "%s%s",
+	int len = snprintf(whole + base, sizeof(whole) - (size_t) base, "%s%s",
 			   path[0] && whole[base - 1] != '/' ? "/" : "", path);
-	return keep(ret, whole, (size_t)base + (size_t)len);
+	return keep(ret, whole, (size_t) base + (size_t) len);
 }
 
-static void decode_path(struct decoded *ret, const struct decode_in *in, int dirfd, uint64_t address, const char *key)
+static void decode_path(struct decoded *ret, const struct decode_in *in, int dirfd, uint64_t address,
+			const char *key)
 {
 	const char *path = keep_string(ret, in->pid, address, PATH_MAX);
 
@@ -198,7 +200,8 @@ static void decode_open_flags(struct decoded *ret, const char *key, const struct
 		ret->flags[ret->flag_count++] = name;
 }
 
-static void decode_open_how(struct decoded *ret, const struct decode_in *in, const struct arg_spec *spec, uint64_t at)
+static void decode_open_how(struct decoded *ret, const struct decode_in *in, const struct arg_spec *spec,
+			    uint64_t at)
 {
 	struct open_how how;
 
@@ -208,7 +211,7 @@ static void decode_open_how(struct decoded *ret, const struct decode_in *in, con
 	}
 	decode_open_flags(ret, spec->key, spec->words, how.flags);
 	if (how.flags & (O_CREAT | O_TMPFILE))
-		add_text(ret, "mode", keepf(ret, "0%llo", (unsigned long long)how.mode));
+		add_text(ret, "mode", keepf(ret, "0%llo", (unsigned long long) how.mode));
 	if (how.resolve)
 		add_words(ret, "resolve", &words_resolve, how.resolve);
 }
@@ -228,7 +231,8 @@ static void decode_argv(struct decoded *ret, const struct decode_in *in, uint64_
 	ret->cut |= at != 0;
 }
 
-static void decode_clone_args(struct decoded *ret, const struct decode_in *in, const struct arg_spec *spec, uint64_t at)
+static void decode_clone_args(struct decoded *ret, const struct decode_in *in, const struct arg_spec *spec,
+			      uint64_t at)
 {
 	uint64_t flags; /* the first field of struct clone_args */
 
@@ -240,13 +244,14 @@ static void decode_clone_args(struct decoded *ret, const struct decode_in *in, c
 
 static void decode_mmsghdr(struct decoded *ret, const struct decode_in *in, uint64_t at, uint64_t count)
 {
-	size_t messages = (uint32_t)count < DECODE_ADDRS_MAX ? (uint32_t)count : DECODE_ADDRS_MAX;
+	size_t messages = (uint32_t) count < DECODE_ADDRS_MAX ? (uint32_t) count : DECODE_ADDRS_MAX;
 
 	if (at == 0)
 		return;
-	ret->cut |= messages < (uint32_t)count;
+	ret->cut |= messages < (uint32_t) count;
 	for (size_t i = 0; i < messages; i++)
-		address_of_msghdr(ret, in->pid, at + i * sizeof(struct mmsghdr), &ret->addr[ret->addr_count++]);
+		address_of_msghdr(ret, in->pid, at + i * sizeof(struct mmsghdr),
+				  &ret->addr[ret->addr_count++]);
 }
 
 /* Numbers and words: what the register itself says. Returns false where memory must be looked at. */
@@ -255,21 +260,24 @@ static bool decode_value(struct decoded *ret, const struct arg_spec *spec, uint6
 	switch (spec->kind) {
 	case ARG_NONE: break;
 	case ARG_DIRFD: break; /* belongs to the path behind it */
-	case ARG_ID: add_number(ret, spec->key, (uint32_t)value == UINT32_MAX ? -1 : (int64_t)(uint32_t)value); break;
+	case ARG_ID:
+		add_number(ret, spec->key, (uint32_t) value == UINT32_MAX ? -1 : (int64_t) (uint32_t) value);
+		break;
 	case ARG_SOCKFD:
-	case ARG_INT: add_number(ret, spec->key, (int32_t)value); break;
-	case ARG_SIZE: add_number(ret, spec->key, value > INT64_MAX ? INT64_MAX : (int64_t)value); break;
+	case ARG_INT: add_number(ret, spec->key, (int32_t) value); break;
+	case ARG_SIZE: add_number(ret, spec->key, value > INT64_MAX ? INT64_MAX : (int64_t) value); break;
 	case ARG_HEX: add_hex(ret, spec->key, value); break;
-	case ARG_OCTAL: add_text(ret, spec->key, keepf(ret, "0%o", (uint32_t)value)); break;
+	case ARG_OCTAL: add_text(ret, spec->key, keepf(ret, "0%o", (uint32_t) value)); break;
 	case ARG_WORDS: add_words(ret, spec->key, spec->words, value); break;
-	case ARG_WORDS32: add_words(ret, spec->key, spec->words, (uint32_t)value); break;
-	case ARG_OPEN_FLAGS: decode_open_flags(ret, spec->key, spec->words, (uint32_t)value); break;
+	case ARG_WORDS32: add_words(ret, spec->key, spec->words, (uint32_t) value); break;
+	case ARG_OPEN_FLAGS: decode_open_flags(ret, spec->key, spec->words, (uint32_t) value); break;
 	default: return false;
 	}
 	return true;
 }
 
-static void decode_arg(struct decoded *ret, const struct decode_in *in, const struct call_spec *call, size_t i)
+static void decode_arg(struct decoded *ret, const struct decode_in *in, const struct call_spec *call,
+		       size_t i)
 {
 	const struct arg_spec *spec = &call->arg[i];
 	uint64_t value = in->arg[i];
@@ -278,19 +286,20 @@ static void decode_arg(struct decoded *ret, const struct decode_in *in, const st
 		return;
 	switch (spec->kind) {
 	case ARG_PATH:
-		decode_path(ret, in, i > 0 && call->arg[i - 1].kind == ARG_DIRFD ? (int)in->arg[i - 1] : AT_FDCWD, value,
-			    spec->key);
+		decode_path(ret, in,
+			    i > 0 && call->arg[i - 1].kind == ARG_DIRFD ? (int) in->arg[i - 1] : AT_FDCWD,
+			    value, spec->key);
 		break;
 	case ARG_MODE_IF_CREATED:
 		if (in->arg[i - 1] & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)))
-			add_text(ret, spec->key, keepf(ret, "0%o", (uint32_t)value));
+			add_text(ret, spec->key, keepf(ret, "0%o", (uint32_t) value));
 		break;
 	case ARG_STRING: add_text(ret, spec->key, keep_string(ret, in->pid, value, STRING_MAX)); break;
 	case ARG_OPEN_HOW: decode_open_how(ret, in, spec, value); break;
 	case ARG_ARGV: decode_argv(ret, in, value); break;
 	case ARG_CLONE_ARGS: decode_clone_args(ret, in, spec, value); break;
 	case ARG_SOCKADDR:
-		address_read(ret, in->pid, value, (uint32_t)in->arg[i + 1], &ret->addr[ret->addr_count++]);
+		address_read(ret, in->pid, value, (uint32_t) in->arg[i + 1], &ret->addr[ret->addr_count++]);
 		break;
 	case ARG_MSGHDR: address_of_msghdr(ret, in->pid, value, &ret->addr[ret->addr_count++]); break;
 	case ARG_MMSGHDR: decode_mmsghdr(ret, in, value, in->arg[i + 1]); break;
@@ -307,11 +316,11 @@ static void decode_network(struct decoded *ret, const struct decode_in *in, cons
 	for (size_t i = 0; i < ret->addr_count; i++) {
 		struct decode_addr *a = &ret->addr[i];
 		if (call->arg[0].kind == ARG_SOCKFD) {
-			address_kind(ret, in->pid, (int)in->arg[0], a);
+			address_kind(ret, in->pid, (int) in->arg[0], a);
 			continue;
 		}
-		a->family = family_name(ret, (int)in->arg[0]);
-		a->protocol = protocol_name((int)in->arg[0], (int)in->arg[1], (int)in->arg[2]);
+		a->family = family_name(ret, (int) in->arg[0]);
+		a->protocol = protocol_name((int) in->arg[0], (int) in->arg[1], (int) in->arg[2]);
 	}
 }
 
@@ -320,7 +329,7 @@ static const char *foreign_abi(const struct decode_in *in)
 {
 	if (in->arch == AUDIT_ARCH_I386)
 		return "i386";
-	if (in->arch == AUDIT_ARCH_X86_64 && ((uint32_t)in->nr & X32_BIT))
+	if (in->arch == AUDIT_ARCH_X86_64 && ((uint32_t) in->nr & X32_BIT))
 		return "x32";
 	return in->arch == AUDIT_ARCH_ARM ? "arm" : NULL;
 }
@@ -329,7 +338,7 @@ void decode_call(const struct decode_in *in, struct decoded *ret)
 {
 	memset(ret, 0, offsetof(struct decoded, space));
 	const char *name = seccomp_call_name(in->nr, in->arch);
-	ret->name = name ? name : keepf(ret, "%u", (uint32_t)in->nr & ~X32_BIT);
+	ret->name = name ? name : keepf(ret, "%u", (uint32_t) in->nr & ~X32_BIT);
 	const char *abi = foreign_abi(in);
 	if (abi) {
 		add_text(ret, "abi", abi);

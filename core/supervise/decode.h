@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to core/supervise: a notification in words. Register values are certain; what they point at is read from the
- * target's memory, which it may change while we look, so it is for showing and never for deciding. What cannot be read
- * is "?", a null pointer "NULL": nothing is guessed. Bytes are as they came; whoever shows them scrubs them.
+ * Private to core/supervise: a notification in words. Register values are certain; what they point at is read
+ * from the target's memory, which it may change while we look, so it is for showing and never for deciding.
+ * What cannot be read is "?", a null pointer "NULL": nothing is guessed. Bytes are as they came; whoever
+ * shows them scrubs them.
  */
 #pragma once
 
@@ -15,8 +16,8 @@
 
 #define DECODE_ARGS_MAX 8
 #define DECODE_FLAGS_MAX 16
-#define DECODE_ARGV_MAX 64  /* words of a command line; more are counted only by `cut` */
-#define DECODE_ADDRS_MAX 8  /* of one sendmmsg(2) */
+#define DECODE_ARGV_MAX 64 /* words of a command line; more are counted only by `cut` */
+#define DECODE_ADDRS_MAX 8 /* of one sendmmsg(2) */
 #define DECODE_SPACE 16384
 
 struct decode_in {
@@ -41,15 +42,16 @@ struct decoded {
 	size_t arg_count;
 	struct decode_addr addr[DECODE_ADDRS_MAX]; /* network: at least one, all but sendmmsg at most one */
 	size_t addr_count;
-	const char *path, *to; /* file, exec: made absolute, "?" where it cannot be read; to: of rename, link, symlink */
+	const char *path;                    /* file, exec: made absolute, "?" where it cannot be read */
+	const char *to;                      /* of rename and link, likewise; else NULL */
 	const char *flags[DECODE_FLAGS_MAX]; /* file: "O_RDONLY", … */
 	size_t flag_count;
 	const char *argv[DECODE_ARGV_MAX]; /* exec */
 	size_t argv_count;
-	bool cut; /* something was longer than what is kept of it */
+	bool cut;    /* something was longer than what is kept of it */
 	size_t used; /* private: of space */
 	char space[DECODE_SPACE];
 };
 
-/* decode_call: never fails; fills all of *ret, whose strings live in it or for ever: do not copy it by value. */
+/* decode_call: never fails; fills all of *ret. Its strings may live in it: never copy it by value. */
 void decode_call(const struct decode_in *in, struct decoded *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Socket addresses of a target, and what kind of socket it has at a descriptor. Lengths are the target's own and are
- * believed only up to the size of the family's structure.
+ * Socket addresses of a target, and what kind of socket it has at a descriptor. Lengths are the target's own
+ * and are believed only up to the size of the family's structure.
  */
 #include "core/supervise/decode_parts.h"
 
@@ -25,10 +25,11 @@ static const struct {
 	int family;
 	const char *name;
 } families[] = {
-	{ AF_UNSPEC, "unspec" },   { AF_UNIX, "unix" },     { AF_INET, "inet" }, { AF_INET6, "inet6" },
-	{ AF_NETLINK, "netlink" }, { AF_PACKET, "packet" }, { AF_VSOCK, "vsock" }, { AF_ALG, "alg" },
-	{ AF_BLUETOOTH, "bluetooth" }, { AF_TIPC, "tipc" }, { AF_CAN, "can" },	 { AF_XDP, "xdp" },
-	{ AF_RDS, "rds" },	   { AF_KEY, "key" },
+	{ AF_UNSPEC, "unspec" }, { AF_UNIX, "unix" },       { AF_INET, "inet" },
+	{ AF_INET6, "inet6" },   { AF_NETLINK, "netlink" }, { AF_PACKET, "packet" },
+	{ AF_VSOCK, "vsock" },   { AF_ALG, "alg" },         { AF_BLUETOOTH, "bluetooth" },
+	{ AF_TIPC, "tipc" },     { AF_CAN, "can" },         { AF_XDP, "xdp" },
+	{ AF_RDS, "rds" },       { AF_KEY, "key" },
 };
 
 const char *family_name(struct decoded *ret, int family)
@@ -59,7 +60,10 @@ const char *protocol_name(int family, int type, int protocol)
 	}
 	if (family == AF_NETLINK)
 		return protocol == NETLINK_ROUTE ? "route" : NULL;
-	return type == SOCK_STREAM ? "stream" : type == SOCK_DGRAM ? "dgram" : type == SOCK_SEQPACKET ? "seqpacket" : NULL;
+	return type == SOCK_STREAM      ? "stream"
+	       : type == SOCK_DGRAM     ? "dgram"
+	       : type == SOCK_SEQPACKET ? "seqpacket"
+					: NULL;
 }
 
 /* ---- addresses ---- */
@@ -86,7 +90,8 @@ static void inet6_text(struct decoded *ret, const struct sockaddr_in6 *in6, stru
 	char text[INET6_ADDRSTRLEN];
 
 	inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
-	to->address = in6->sin6_scope_id ? keepf(ret, "%s%%%u", text, in6->sin6_scope_id) : keep(ret, text, strlen(text));
+	to->address = in6->sin6_scope_id ? keepf(ret, "%s%%%u", text, in6->sin6_scope_id)
+					 : keep(ret, text, strlen(text));
 	to->port = ntohs(in6->sin6_port);
 }
 
@@ -123,7 +128,8 @@ void address_decode(struct decoded *ret, const void *bytes, size_t len, struct d
 		to->address = a.vm.svm_cid == VMADDR_CID_ANY ? "any CID" : keepf(ret, "CID %u", a.vm.svm_cid);
 		to->port = a.vm.svm_port;
 	} else if (a.family == AF_PACKET && len >= offsetof(struct sockaddr_ll, sll_addr)) {
-		to->address = keepf(ret, "interface %d, protocol 0x%04x", a.ll.sll_ifindex, ntohs(a.ll.sll_protocol));
+		to->address = keepf(ret, "interface %d, protocol 0x%04x", a.ll.sll_ifindex,
+				    ntohs(a.ll.sll_protocol));
 	}
 }
 
@@ -150,7 +156,7 @@ void address_of_msghdr(struct decoded *ret, pid_t pid, uint64_t at, struct decod
 	if (at == 0)
 		return;
 	if (memory_read(pid, at, &m, sizeof(m)))
-		address_read(ret, pid, (uintptr_t)m.msg_name, m.msg_namelen, to);
+		address_read(ret, pid, (uintptr_t) m.msg_name, m.msg_namelen, to);
 	else
 		to->address = "?";
 }
@@ -162,22 +168,22 @@ static pid_t thread_leader(pid_t pid)
 {
 	char path[64], text[1024];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
 	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) < 0)
 		return -1;
 	const char *line = strstr(text, "\nTgid:");
-	return line ? (pid_t)strtol(line + 6, NULL, 10) : -1;
+	return line ? (pid_t) strtol(line + 6, NULL, 10) : -1;
 }
 
-/* A copy of the descriptor, made only to ask the kernel about it: nothing is read from or done to the socket. */
+/* A copy of the descriptor, only to ask the kernel about it: nothing is read from or done to the socket. */
 static int socket_copy(pid_t pid, int fd)
 {
 	pid_t leader = thread_leader(pid);
 
 	if (leader <= 0)
 		return -1;
-	CLOSE_FD int pidfd = (int)syscall(SYS_pidfd_open, leader, 0);
-	return pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	CLOSE_FD int pidfd = (int) syscall(SYS_pidfd_open, leader, 0);
+	return pidfd < 0 ? -1 : (int) syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 }
 
 void address_kind(struct decoded *ret, pid_t pid, int fd, struct decode_addr *to)

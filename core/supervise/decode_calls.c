@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the arguments of a call are, one row a call: all that may be put to the supervisor and say more by their
- * arguments than by their name. To show another call well, add a row.
+ * What the arguments of a call are, one row a call: all that may be put to the supervisor and say more by
+ * their arguments than by their name. To show another call well, add a row.
  */
 #include "core/supervise/decode_parts.h"
 
@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+/* clang-format off */
 #define INT(k)      { ARG_INT, k, NULL }
 #define SIZE(k)     { ARG_SIZE, k, NULL }
 #define HEX(k)      { ARG_HEX, k, NULL }
@@ -157,6 +158,7 @@ static const struct call_spec calls[] = {
 	FILES("mknod", "mknod", PATH("path"), MODE("mode"), HEX("dev")),
 	FILES("mknodat", "mknod", DIRFD, PATH("path"), MODE("mode"), HEX("dev")),
 };
+/* clang-format on */
 
 const struct call_spec *call_spec(const char *name)
 {

@@ -8,8 +8,9 @@
 
 /* ---- decode_words.c: numbers with names ---- */
 
-/* A value matches where (value & mask) == this value. One list can so hold a field (O_RDONLY under O_ACCMODE), flags
- * (mask and value alike) and plain enumerations (mask ~0). The first match takes its bits away from later words. */
+/* A value matches where (value & mask) == this value. One list can so hold a field (O_RDONLY under
+ * O_ACCMODE), flags (mask and value alike) and plain enumerations (mask ~0). The first match takes its bits
+ * away from later words. */
 struct word {
 	uint64_t mask, value;
 	const char *name;
@@ -18,38 +19,39 @@ struct words {
 	const struct word *list;
 	size_t count;
 };
-extern const struct words words_at, words_bpf, words_clock, words_clone, words_family, words_fsconfig, words_ioctl,
-	words_keyctl, words_kcmp, words_map, words_mount, words_mount_attr, words_move_mount, words_msg,
-	words_namespace, words_open, words_open_tree, words_personality, words_prctl, words_prot, words_ptrace,
-	words_reboot, words_rename, words_resolve, words_resource, words_signal, words_socket, words_syslog, words_umount,
-	words_userfault;
+extern const struct words words_at, words_bpf, words_clock, words_clone, words_family, words_fsconfig,
+	words_ioctl, words_keyctl, words_kcmp, words_map, words_mount, words_mount_attr, words_move_mount,
+	words_msg, words_namespace, words_open, words_open_tree, words_personality, words_prctl, words_prot,
+	words_ptrace, words_reboot, words_rename, words_resolve, words_resource, words_signal, words_socket,
+	words_syslog, words_umount, words_userfault;
 
 /* ---- decode_calls.c: what the arguments of each call are ---- */
 
 enum arg_kind {
 	ARG_NONE,
-	ARG_INT,      /* 32 bits with a sign: descriptors, pids, modes of operation */
-	ARG_SIZE,     /* 64 bits without */
-	ARG_HEX,      /* an address or bits without names */
-	ARG_OCTAL,    /* a file mode */
-	ARG_ID,       /* uid, gid: -1 stays -1 */
-	ARG_DIRFD,    /* of the path that follows */
-	ARG_PATH,     /* a name, relative to the ARG_DIRFD before it or the working folder */
-	ARG_STRING,   /* other text */
-	ARG_WORDS,    /* flags or an enumeration, 64 bits; ARG_WORDS32: the kernel reads an int */
+	ARG_INT,    /* 32 bits with a sign: descriptors, pids, modes of operation */
+	ARG_SIZE,   /* 64 bits without */
+	ARG_HEX,    /* an address or bits without names */
+	ARG_OCTAL,  /* a file mode */
+	ARG_ID,     /* uid, gid: -1 stays -1 */
+	ARG_DIRFD,  /* of the path that follows */
+	ARG_PATH,   /* a name, relative to the ARG_DIRFD before it or the working folder */
+	ARG_STRING, /* other text */
+	ARG_WORDS,  /* flags or an enumeration, 64 bits; ARG_WORDS32: the kernel reads an int */
 	ARG_WORDS32,
-	ARG_OPEN_FLAGS, /* and they become the event's flags */
-	ARG_OPEN_HOW, /* struct open_how: flags and mode in memory */
+	ARG_OPEN_FLAGS,      /* and they become the event's flags */
+	ARG_OPEN_HOW,        /* struct open_how: flags and mode in memory */
 	ARG_MODE_IF_CREATED, /* of open: means something only with O_CREAT; after ARG_OPEN_FLAGS */
-	ARG_SOCKADDR, /* its length is the next argument */
-	ARG_MSGHDR, ARG_MMSGHDR, /* the latter's count is the next argument */
-	ARG_SOCKFD,   /* a socket, whose kind can be asked of the kernel */
+	ARG_SOCKADDR,        /* its length is the next argument */
+	ARG_MSGHDR,
+	ARG_MMSGHDR, /* the latter's count is the next argument */
+	ARG_SOCKFD,  /* a socket, whose kind can be asked of the kernel */
 	ARG_ARGV,
 	ARG_CLONE_ARGS, /* struct clone_args: flags in memory */
 };
 struct arg_spec {
 	enum arg_kind kind;
-	const char *key;            /* NULL: read for its meaning, not shown as an argument */
+	const char *key; /* NULL: read for its meaning, not shown as an argument */
 	const struct words *words;
 };
 struct call_spec {
@@ -72,7 +74,7 @@ const char *keepf(struct decoded *ret, const char *fmt, ...) __attribute__((form
 /* words_keep: "A|B|0x100"; "0" for no flag. words_one: the name of the first word that matches, or NULL. */
 const char *words_keep(struct decoded *ret, const struct words *w, uint64_t value);
 const char *words_one(const struct words *w, uint64_t value);
-/* words_next: takes one word that matches out of *rest (bits in *used are gone already). NULL: none is left. */
+/* words_next: the next word that matches with bits not in *used; *at is where to go on. NULL: none is left. */
 const char *words_next(const struct words *w, uint64_t value, uint64_t *used, size_t *at);
 
 /* ---- decode_address.c ---- */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notifications in words. The target is this process itself: what a call points at is laid out here, and what must
- * not be read lies behind the end of a mapping.
+ * Notifications in words. The target is this process itself: what a call points at is laid out here, and what
+ * must not be read lies behind the end of a mapping.
  */
 #include "core/base/base.h"
 #include "core/supervise/decode.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/if_packet.h>
@@ -20,8 +19,8 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +33,7 @@
 
 #include <cmocka.h>
 
-#define P(pointer) ((uint64_t)(uintptr_t)(pointer))
+#define P(pointer) ((uint64_t) (uintptr_t) (pointer))
 #define NOWHERE UINT64_C(0x10) /* below every mapping */
 
 static struct decoded d;
@@ -79,7 +78,7 @@ static void expect_number(const char *key, int64_t number)
 
 static void test_registers_become_words(void **state)
 {
-	(void)state;
+	(void) state;
 	DECODE(SYS_ptrace, PTRACE_ATTACH, 1);
 	assert_string_equal(d.name, "ptrace");
 	assert_int_equal(d.kind, DECODE_OTHER);
@@ -87,7 +86,7 @@ static void test_registers_become_words(void **state)
 	expect_number("pid", 1);
 	DECODE(SYS_ptrace, PTRACE_TRACEME);
 	expect_text("request", "PTRACE_TRACEME");
-	DECODE(SYS_ptrace, 77777, (uint64_t)-1);
+	DECODE(SYS_ptrace, 77777, (uint64_t) -1);
 	expect_number("request", 77777);
 	expect_number("pid", -1);
 	DECODE(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS | 0x80);
@@ -97,14 +96,15 @@ static void test_registers_become_words(void **state)
 	DECODE(SYS_bpf, 5, NOWHERE, 64);
 	expect_text("cmd", "BPF_PROG_LOAD");
 	expect_number("size", 64);
-	DECODE(SYS_keyctl, 11, (uint64_t)-3);
+	DECODE(SYS_keyctl, 11, (uint64_t) -3);
 	expect_text("cmd", "KEYCTL_READ");
 	expect_number("arg2", -3);
-	DECODE(SYS_kill, (uint64_t)-1, SIGKILL);
+	DECODE(SYS_kill, (uint64_t) -1, SIGKILL);
 	expect_text("sig", "SIGKILL");
 	DECODE(SYS_ioctl, 0, UINT64_C(0x900005412));
 	expect_text("request", "TIOCSTI");
-	DECODE(SYS_mmap, 0, UINT64_C(1) << 40, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | 0x80000000, (uint64_t)-1);
+	DECODE(SYS_mmap, 0, UINT64_C(1) << 40, PROT_READ | PROT_WRITE,
+	       MAP_PRIVATE | MAP_ANONYMOUS | 0x80000000, (uint64_t) -1);
 	expect_number("length", INT64_C(1) << 40);
 	expect_text("prot", "PROT_READ|PROT_WRITE");
 	expect_text("flags", "MAP_PRIVATE|MAP_ANONYMOUS|0x80000000");
@@ -116,7 +116,7 @@ static void test_registers_become_words(void **state)
 
 static void test_calls_without_a_row(void **state)
 {
-	(void)state;
+	(void) state;
 	DECODE(SYS_vhangup);
 	assert_string_equal(d.name, "vhangup");
 	assert_int_equal(d.arg_count, 0);
@@ -128,7 +128,7 @@ static void test_calls_without_a_row(void **state)
 
 static void test_other_architectures_are_only_named(void **state)
 {
-	(void)state;
+	(void) state;
 	decode(26, AUDIT_ARCH_I386, (const uint64_t[6]){ PTRACE_ATTACH, 1 });
 	assert_string_equal(d.name, "ptrace");
 	assert_int_equal(d.arg_count, 1);
@@ -142,7 +142,7 @@ static void test_clone3_flags_are_shown(void **state)
 {
 	uint64_t args[11] = { CLONE_NEWUSER | CLONE_NEWNET };
 
-	(void)state;
+	(void) state;
 	DECODE(SYS_clone3, P(args), sizeof(args));
 	expect_text("flags", "CLONE_NEWUSER|CLONE_NEWNET");
 	DECODE(SYS_clone3, NOWHERE, 88);
@@ -151,9 +151,10 @@ static void test_clone3_flags_are_shown(void **state)
 
 /* ---- memory ---- */
 
-static char *page_end(void) /* the first byte behind a page, where nothing may be read */
+/* The first byte behind a page, where nothing may be read. */
+static char *page_end(void)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = (size_t) sysconf(_SC_PAGESIZE);
 	char *at = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	assert_true(at != MAP_FAILED);
@@ -163,7 +164,7 @@ static char *page_end(void) /* the first byte behind a page, where nothing may b
 
 static void page_free(char *end)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = (size_t) sysconf(_SC_PAGESIZE);
 
 	munmap(end - page, 2 * page);
 }
@@ -172,7 +173,7 @@ static void test_memory_that_is_not_there(void **state)
 {
 	char *end = page_end();
 
-	(void)state;
+	(void) state;
 	memcpy(end - 5, "/tmp", 5);
 	DECODE(SYS_unlink, P(end - 5));
 	expect_text("path", "/tmp");
@@ -193,10 +194,10 @@ static void test_memory_that_is_not_there(void **state)
 
 static void test_string_over_a_page_border(void **state)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = (size_t) sysconf(_SC_PAGESIZE);
 	char *at = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)state;
+	(void) state;
 	memcpy(at + page - 4, "/over/it", 9);
 	DECODE(SYS_unlink, P(at + page - 4));
 	assert_string_equal(d.path, "/over/it");
@@ -208,7 +209,7 @@ static void test_long_strings_are_cut(void **state)
 {
 	static char name[3 * PATH_MAX];
 
-	(void)state;
+	(void) state;
 	memset(name, 'a', sizeof(name) - 1);
 	name[0] = '/';
 	DECODE(SYS_rename, P(name), P(name));
@@ -229,7 +230,7 @@ static void test_paths_become_absolute(void **state)
 	char cwd[PATH_MAX], due[2 * PATH_MAX];
 	int fd = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	(void)state;
+	(void) state;
 	assert_non_null(getcwd(cwd, sizeof(cwd)));
 	snprintf(due, sizeof(due), "%s%sa/../b", cwd, cwd[1] ? "/" : "");
 	DECODE(SYS_open, P("a/../b"), O_RDONLY);
@@ -237,19 +238,19 @@ static void test_paths_become_absolute(void **state)
 	assert_string_equal(d.op, "open");
 	expect_text("path", "a/../b");
 	assert_string_equal(d.path, due);
-	DECODE(SYS_openat, (uint64_t)AT_FDCWD, P("./a/../b"), O_RDONLY);
+	DECODE(SYS_openat, (uint64_t) AT_FDCWD, P("./a/../b"), O_RDONLY);
 	assert_string_equal(d.path, due);
-	DECODE(SYS_openat, (uint32_t)AT_FDCWD, P("a/../b"), O_RDONLY);
+	DECODE(SYS_openat, (uint32_t) AT_FDCWD, P("a/../b"), O_RDONLY);
 	assert_string_equal(d.path, due);
-	DECODE(SYS_openat, (uint64_t)fd, P("lib/x"), O_RDONLY);
+	DECODE(SYS_openat, (uint64_t) fd, P("lib/x"), O_RDONLY);
 	assert_string_equal(d.path, "/usr/lib/x");
-	DECODE(SYS_openat, (uint64_t)fd, P("/etc/shadow"), O_RDONLY);
+	DECODE(SYS_openat, (uint64_t) fd, P("/etc/shadow"), O_RDONLY);
 	assert_string_equal(d.path, "/etc/shadow");
 	DECODE(SYS_openat, 12345, P("x"), O_RDONLY);
 	assert_string_equal(d.path, "?/x");
-	DECODE(SYS_openat, (uint64_t)fd, P("."), O_RDONLY);
+	DECODE(SYS_openat, (uint64_t) fd, P("."), O_RDONLY);
 	assert_string_equal(d.path, "/usr");
-	DECODE(SYS_fchownat, (uint64_t)fd, P(""), 0, 0, AT_EMPTY_PATH);
+	DECODE(SYS_fchownat, (uint64_t) fd, P(""), 0, 0, AT_EMPTY_PATH);
 	assert_string_equal(d.path, "/usr");
 	expect_text("flags", "AT_EMPTY_PATH");
 	DECODE(SYS_open, P(""), O_RDONLY);
@@ -261,14 +262,14 @@ static void test_open_flags(void **state)
 {
 	struct open_how how = { .flags = O_WRONLY | O_CREAT, .mode = 0640, .resolve = RESOLVE_BENEATH };
 
-	(void)state;
+	(void) state;
 	DECODE(SYS_open, P("/x"), O_RDONLY | O_CLOEXEC, 0777);
 	assert_int_equal(d.flag_count, 2);
 	assert_string_equal(d.flags[0], "O_RDONLY");
 	assert_string_equal(d.flags[1], "O_CLOEXEC");
 	expect_text("flags", "O_RDONLY|O_CLOEXEC");
 	assert_int_equal(d.arg_count, 2); /* the mode means nothing here */
-	DECODE(SYS_openat, (uint64_t)AT_FDCWD, P("/x"), O_RDWR | O_CREAT | O_SYNC, 0600);
+	DECODE(SYS_openat, (uint64_t) AT_FDCWD, P("/x"), O_RDWR | O_CREAT | O_SYNC, 0600);
 	expect_text("flags", "O_RDWR|O_SYNC|O_CREAT");
 	expect_text("mode", "0600");
 	DECODE(SYS_open, P("/tmp"), O_TMPFILE | O_WRONLY, 0600);
@@ -276,12 +277,12 @@ static void test_open_flags(void **state)
 	expect_text("mode", "0600");
 	DECODE(SYS_open, P("/tmp"), O_DIRECTORY, 0600);
 	assert_int_equal(d.arg_count, 2);
-	DECODE(SYS_openat2, (uint64_t)AT_FDCWD, P("/x"), P(&how), sizeof(how));
+	DECODE(SYS_openat2, (uint64_t) AT_FDCWD, P("/x"), P(&how), sizeof(how));
 	expect_text("flags", "O_WRONLY|O_CREAT");
 	expect_text("mode", "0640");
 	expect_text("resolve", "RESOLVE_BENEATH");
 	assert_string_equal(d.flags[0], "O_WRONLY");
-	DECODE(SYS_openat2, (uint64_t)AT_FDCWD, P("/x"), NOWHERE, sizeof(how));
+	DECODE(SYS_openat2, (uint64_t) AT_FDCWD, P("/x"), NOWHERE, sizeof(how));
 	expect_text("flags", "?");
 	assert_int_equal(d.flag_count, 0);
 	DECODE(SYS_creat, P("/x"), 0644);
@@ -293,8 +294,8 @@ static void test_open_flags(void **state)
 
 static void test_two_paths(void **state)
 {
-	(void)state;
-	DECODE(SYS_renameat2, (uint64_t)AT_FDCWD, P("/a"), (uint64_t)AT_FDCWD, P("/b"), 1);
+	(void) state;
+	DECODE(SYS_renameat2, (uint64_t) AT_FDCWD, P("/a"), (uint64_t) AT_FDCWD, P("/b"), 1);
 	assert_string_equal(d.op, "rename");
 	assert_string_equal(d.path, "/a");
 	assert_string_equal(d.to, "/b");
@@ -307,7 +308,7 @@ static void test_two_paths(void **state)
 
 static void test_mount_words(void **state)
 {
-	(void)state;
+	(void) state;
 	DECODE(SYS_mount, P("none"), P("/mnt"), P("tmpfs"), MS_NOSUID | MS_NODEV, 0);
 	expect_text("source", "none");
 	expect_text("target", "/mnt");
@@ -329,7 +330,7 @@ static void test_command_lines(void **state)
 	const char *many[100];
 	char *end = page_end();
 
-	(void)state;
+	(void) state;
 	DECODE(SYS_execve, P("/bin/sh"), P(argv), 0);
 	assert_int_equal(d.kind, DECODE_EXEC);
 	assert_string_equal(d.path, "/bin/sh");
@@ -345,9 +346,9 @@ static void test_command_lines(void **state)
 	assert_int_equal(d.argv_count, DECODE_ARGV_MAX);
 	assert_true(d.cut);
 
-	const char **last = (const char **)(void *)end - 2; /* two words and no end */
+	const char **last = (const char **) (void *) end - 2; /* two words and no end */
 	last[0] = "one";
-	last[1] = (const char *)(uintptr_t)NOWHERE;
+	last[1] = (const char *) (uintptr_t) NOWHERE;
 	DECODE(SYS_execve, P("/bin/sh"), P(last), 0);
 	assert_int_equal(d.argv_count, 3);
 	assert_string_equal(d.argv[0], "one");
@@ -361,7 +362,7 @@ static void test_long_command_line_is_bounded(void **state)
 	static char word[8192];
 	const char *argv[DECODE_ARGV_MAX + 1] = { 0 };
 
-	(void)state;
+	(void) state;
 	memset(word, 'w', sizeof(word) - 1);
 	for (size_t i = 0; i < DECODE_ARGV_MAX; i++)
 		argv[i] = word;
@@ -399,7 +400,7 @@ static void test_internet_addresses(void **state)
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(80) };
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(443) };
 
-	(void)state;
+	(void) state;
 	inet_pton(AF_INET, "169.254.169.254", &in.sin_addr);
 	connect_to(&in, sizeof(in));
 	expect_address("inet", "169.254.169.254", 80);
@@ -422,7 +423,7 @@ static void test_unix_addresses(void **state)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "/run/docker.sock" };
 
-	(void)state;
+	(void) state;
 	connect_to(&un, sizeof(un));
 	expect_address("unix", "/run/docker.sock", -1);
 	connect_to(&un, sizeof(sa_family_t) + 4);
@@ -444,7 +445,7 @@ static void test_other_addresses(void **state)
 	struct sockaddr_ll ll = { .sll_family = AF_PACKET, .sll_ifindex = 2, .sll_protocol = htons(3) };
 	struct sockaddr any = { .sa_family = AF_UNSPEC }, odd = { .sa_family = 999 };
 
-	(void)state;
+	(void) state;
 	connect_to(&nl, sizeof(nl));
 	expect_address("netlink", "pid 7, groups 0x1", -1);
 	connect_to(&vm, sizeof(vm));
@@ -469,9 +470,9 @@ static void test_messages(void **state)
 	struct msghdr m = { .msg_name = &in[0], .msg_namelen = sizeof(in[0]) };
 	struct mmsghdr list[10] = { 0 };
 
-	(void)state;
+	(void) state;
 	for (size_t i = 0; i < ARRAY_LEN(in); i++) {
-		in[i] = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)(50 + i)) };
+		in[i] = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t) (50 + i)) };
 		list[i].msg_hdr = (struct msghdr){ .msg_name = &in[i], .msg_namelen = sizeof(in[i]) };
 	}
 	DECODE(SYS_sendmsg, 9999, P(&m), MSG_NOSIGNAL);
@@ -503,12 +504,12 @@ static void test_kinds_of_sockets(void **state)
 	int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
-	DECODE(SYS_connect, (uint64_t)tcp, P(&in), sizeof(in));
+	(void) state;
+	DECODE(SYS_connect, (uint64_t) tcp, P(&in), sizeof(in));
 	assert_string_equal(d.addr[0].protocol, "tcp");
-	DECODE(SYS_connect, (uint64_t)udp, P(&in), sizeof(in));
+	DECODE(SYS_connect, (uint64_t) udp, P(&in), sizeof(in));
 	assert_string_equal(d.addr[0].protocol, "udp");
-	DECODE(SYS_listen, (uint64_t)local, 5);
+	DECODE(SYS_listen, (uint64_t) local, 5);
 	assert_string_equal(d.addr[0].family, "unix");
 	assert_string_equal(d.addr[0].protocol, "stream");
 	DECODE(SYS_connect, 9999, P(&in), sizeof(in));
@@ -528,10 +529,12 @@ static void test_kinds_of_sockets(void **state)
 /* A notification carries the thread's id: all that is looked up must work by it. */
 static void *thread_decode(void *arg)
 {
-	int fd = *(int *)arg;
-	struct decode_in in = { .pid = (pid_t)syscall(SYS_gettid), .nr = SYS_listen, .arch = AUDIT_ARCH_X86_64 };
+	int fd = *(int *) arg;
+	struct decode_in in = { .pid = (pid_t) syscall(SYS_gettid),
+				.nr = SYS_listen,
+				.arch = AUDIT_ARCH_X86_64 };
 
-	in.arg[0] = (uint64_t)fd;
+	in.arg[0] = (uint64_t) fd;
 	decode_call(&in, &d);
 	return NULL;
 }
@@ -541,7 +544,7 @@ static void test_calls_of_a_thread(void **state)
 	int local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	pthread_t thread;
 
-	(void)state;
+	(void) state;
 	assert_int_equal(pthread_create(&thread, NULL, thread_decode, &local), 0);
 	pthread_join(thread, NULL);
 	assert_non_null(d.addr[0].protocol);
@@ -555,14 +558,15 @@ static void test_any_registers(void **state)
 	static char memory[8192];
 	unsigned seed = 20240229;
 
-	(void)state;
+	(void) state;
 	for (int round = 0; round < 40; round++) {
 		for (size_t i = 0; i < sizeof(memory); i++)
-			memory[i] = (char)(rand_r(&seed) % 3 ? 'a' : rand_r(&seed));
+			memory[i] = (char) (rand_r(&seed) % 3 ? 'a' : rand_r(&seed));
 		for (int nr = 0; nr < 480; nr++) {
 			uint64_t arg[6];
 			for (size_t i = 0; i < 6; i++)
-				arg[i] = rand_r(&seed) % 2 ? P(memory + rand_r(&seed) % sizeof(memory)) : (uint64_t)rand_r(&seed);
+				arg[i] = rand_r(&seed) % 2 ? P(memory + rand_r(&seed) % sizeof(memory))
+							   : (uint64_t) rand_r(&seed);
 			decode(nr, AUDIT_ARCH_X86_64, arg);
 			assert_non_null(d.name);
 			assert_true(d.used <= sizeof(d.space));

@@ -1,239 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The filter as data: a small BPF machine runs what seccomp_compile made over calls that a target could try, for each
- * thing that may be watched. Two tests at the end load it into a real process, without and with a listener.
+ * The filter as data: a small BPF machine runs what seccomp_compile made over calls that a target could try,
+ * for each thing that may be watched.
  */
-#include "core/base/base.h"
-#include "core/confine/confine.h"
-#include "core/model/model.h"
+#include "tests/unit/seccomp_fixture.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/netlink.h>
-#include <linux/seccomp.h>
-#include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#define ARCH AUDIT_ARCH_X86_64
-#define X32 0x40000000
-#define ALLOW SECCOMP_RET_ALLOW
-#define EPERM_RET (SECCOMP_RET_ERRNO | EPERM)
-#define ENOSYS_RET (SECCOMP_RET_ERRNO | ENOSYS)
-#define NOTIFY SECCOMP_RET_USER_NOTIF
-#define WATCH_ALL 0x7f
-#define MEMORY (UINT64_C(6) << 30) /* above 4 GiB, so that both halves of the comparison count */
-#define GARBAGE UINT64_C(0xdead000100000000)
-
-static char cache_dir[] = "/tmp/belljar-test-seccomp-XXXXXX";
-
-/* ---- the default set, read without the parser that other tests are for ---- */
-
-static const struct {
-	const char *section;
-	enum syscall_action action;
-} sections[] = { { "[allow]", SYSCALL_ALLOW }, { "[refuse]", SYSCALL_REFUSE }, { "[absent]", SYSCALL_ABSENT } };
-
-static void set_add(struct syscall_set *set, char *line, enum syscall_action action)
-{
-	char *calls = strstr(line, " = ");
-
-	assert_non_null(calls);
-	*calls = '\0';
-	set->groups = xrealloc(set->groups, (set->group_count + 1) * sizeof(*set->groups));
-	set->groups[set->group_count++] = (struct syscall_group){
-		.rule = xprintf("default:%s", line),
-		.means = xprintf("means %s", line),
-		.action = action,
-		.calls = strv_split(calls + 3),
-	};
-}
-
-static struct syscall_set *set_load(void)
-{
-	static const char *const places[] = { "presets/syscalls/default.ini", "../../../presets/syscalls/default.ini" };
-	struct syscall_set *set = xcalloc(1, sizeof(*set));
-	FREE char *text = NULL;
-	struct err e;
-	int section = -1;
-
-	set->name = xstrdup("default");
-	if (file_read(AT_FDCWD, places[0], 1 << 20, &text, NULL, &e) < 0)
-		assert_int_equal(file_read(AT_FDCWD, places[1], 1 << 20, &text, NULL, &e), 0);
-	for (char *save, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		assert_true(strlen(line) < 900);
-		if (line[0] == '[')
-			section = -1;
-		for (size_t i = 0; i < ARRAY_LEN(sections); i++)
-			if (strcmp(line, sections[i].section) == 0)
-				section = (int)i;
-		if (section >= 0 && line[0] != '[' && line[0] != ';')
-			set_add(set, line, sections[section].action);
-	}
-	return set;
-}
-
-static void set_done(struct syscall_set *set)
-{
-	for (size_t i = 0; i < set->group_count; i++) {
-		free(set->groups[i].rule);
-		free(set->groups[i].means);
-		strv_free(set->groups[i].calls);
-	}
-	free(set->groups);
-	free(set->name);
-	free(set);
-}
-
-struct fixture {
-	struct policy policy;
-	struct seccomp_want want;
-	struct seccomp_program program;
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = xcalloc(1, sizeof(*f));
-
-	f->policy.syscalls = set_load();
-	f->want = (struct seccomp_want){ .policy = &f->policy, .memory_max = MEMORY };
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	seccomp_program_done(&f->program);
-	strv_free(f->policy.deny);
-	strv_free(f->policy.allow);
-	set_done(f->policy.syscalls);
-	free(f);
-	return 0;
-}
-
-static void compile(struct fixture *f, unsigned watch)
-{
-	struct err e = { 0 };
-
-	seccomp_program_done(&f->program);
-	f->want.watch = watch;
-	if (seccomp_compile(&f->want, &f->program, &e) < 0)
-		fail_msg("%s", e.text);
-}
-
-/* ---- the machine ---- */
-
-static bool jumps(const struct sock_filter *insn, uint32_t acc)
-{
-	switch (BPF_OP(insn->code)) {
-	case BPF_JEQ: return acc == insn->k;
-	case BPF_JGT: return acc > insn->k;
-	case BPF_JGE: return acc >= insn->k;
-	case BPF_JSET: return acc & insn->k;
-	}
-	fail_msg("jump 0x%x", insn->code);
-	return false;
-}
-
-static uint32_t run(const struct seccomp_program *p, const struct seccomp_data *data)
-{
-	uint32_t acc = 0;
-
-	for (size_t pc = 0; pc < p->count; pc++) {
-		const struct sock_filter *insn = &p->insns[pc];
-		switch (insn->code) {
-		case BPF_LD | BPF_W | BPF_ABS:
-			assert_true(insn->k <= sizeof(*data) - 4 && insn->k % 4 == 0);
-			memcpy(&acc, (const char *)data + insn->k, 4);
-			break;
-		case BPF_JMP | BPF_JA:
-			pc += insn->k;
-			break;
-		case BPF_RET | BPF_K:
-			return insn->k;
-		default:
-			assert_int_equal(BPF_CLASS(insn->code), BPF_JMP);
-			pc += jumps(insn, acc) ? insn->jt : insn->jf;
-		}
-	}
-	fail_msg("ran off the end of the filter");
-	return 0;
-}
-
-static uint32_t answer(const struct fixture *f, int nr, const uint64_t arg[6])
-{
-	struct seccomp_data data = { .nr = nr, .arch = ARCH };
-
-	if (arg)
-		memcpy(data.args, arg, sizeof(data.args));
-	return run(&f->program, &data);
-}
 
 /* ---- by number ---- */
 
 /* What Python, Node, Java, Go, gcc, git, bash, curses programs and their libraries were seen to call. */
+/* clang-format off */
 static const int everyday[] = {
-	SYS_read, SYS_write, SYS_open, SYS_close, SYS_stat, SYS_fstat, SYS_lstat, SYS_poll, SYS_lseek, SYS_mmap,
-	SYS_mprotect, SYS_munmap, SYS_brk, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_ioctl,
-	SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_access, SYS_pipe, SYS_select, SYS_sched_yield, SYS_mremap,
-	SYS_msync, SYS_mincore, SYS_madvise, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_dup, SYS_dup2, SYS_pause,
-	SYS_nanosleep, SYS_getitimer, SYS_alarm, SYS_setitimer, SYS_getpid, SYS_sendfile, SYS_connect, SYS_accept,
-	SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_shutdown, SYS_bind, SYS_listen, SYS_getsockname,
-	SYS_getpeername, SYS_setsockopt, SYS_getsockopt, SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit,
-	SYS_wait4, SYS_kill, SYS_uname, SYS_semget, SYS_semop, SYS_semctl, SYS_shmdt, SYS_fcntl, SYS_flock, SYS_fsync,
-	SYS_fdatasync, SYS_truncate, SYS_ftruncate, SYS_getdents64, SYS_getcwd, SYS_chdir, SYS_fchdir, SYS_rename,
-	SYS_mkdir, SYS_rmdir, SYS_creat, SYS_link, SYS_unlink, SYS_symlink, SYS_readlink, SYS_chmod, SYS_fchmod,
-	SYS_chown, SYS_fchown, SYS_umask, SYS_gettimeofday, SYS_getrlimit, SYS_getrusage, SYS_sysinfo, SYS_times,
+	SYS_read, SYS_write, SYS_open, SYS_close, SYS_stat, SYS_fstat, SYS_lstat, SYS_poll, SYS_lseek,
+	SYS_mmap, SYS_mprotect, SYS_munmap, SYS_brk, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
+	SYS_ioctl, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_access, SYS_pipe, SYS_select,
+	SYS_sched_yield, SYS_mremap, SYS_msync, SYS_mincore, SYS_madvise, SYS_shmget, SYS_shmat, SYS_shmctl,
+	SYS_dup, SYS_dup2, SYS_pause, SYS_nanosleep, SYS_getitimer, SYS_alarm, SYS_setitimer, SYS_getpid,
+	SYS_sendfile, SYS_connect, SYS_accept, SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg,
+	SYS_shutdown, SYS_bind, SYS_listen, SYS_getsockname, SYS_getpeername, SYS_setsockopt, SYS_getsockopt,
+	SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_wait4, SYS_kill, SYS_uname, SYS_semget,
+	SYS_semop, SYS_semctl, SYS_shmdt, SYS_fcntl, SYS_flock, SYS_fsync, SYS_fdatasync, SYS_truncate,
+	SYS_ftruncate, SYS_getdents64, SYS_getcwd, SYS_chdir, SYS_fchdir, SYS_rename, SYS_mkdir, SYS_rmdir,
+	SYS_creat, SYS_link, SYS_unlink, SYS_symlink, SYS_readlink, SYS_chmod, SYS_fchmod, SYS_chown,
+	SYS_fchown, SYS_umask, SYS_gettimeofday, SYS_getrlimit, SYS_getrusage, SYS_sysinfo, SYS_times,
 	SYS_getuid, SYS_getgid, SYS_geteuid, SYS_getegid, SYS_setpgid, SYS_getppid, SYS_getpgrp, SYS_setsid,
-	SYS_getgroups, SYS_getresuid, SYS_getresgid, SYS_getpgid, SYS_getsid, SYS_capget, SYS_rt_sigtimedwait,
-	SYS_sigaltstack, SYS_statfs, SYS_fstatfs, SYS_sched_setscheduler, SYS_sched_getparam, SYS_prctl, SYS_arch_prctl,
-	SYS_setrlimit, SYS_sync, SYS_gettid, SYS_getxattr, SYS_lgetxattr, SYS_listxattr, SYS_tkill, SYS_futex,
-	SYS_sched_getaffinity, SYS_sched_setaffinity, SYS_epoll_create, SYS_set_tid_address, SYS_restart_syscall,
-	SYS_fadvise64, SYS_timer_create, SYS_timer_settime, SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep,
-	SYS_exit_group, SYS_epoll_wait, SYS_epoll_ctl, SYS_tgkill, SYS_utimes, SYS_mq_open, SYS_waitid,
-	SYS_inotify_add_watch, SYS_openat, SYS_mkdirat, SYS_newfstatat, SYS_unlinkat, SYS_renameat, SYS_linkat,
-	SYS_symlinkat, SYS_readlinkat, SYS_fchmodat, SYS_faccessat, SYS_pselect6, SYS_ppoll, SYS_set_robust_list,
-	SYS_splice, SYS_utimensat, SYS_epoll_pwait, SYS_timerfd_create, SYS_fallocate, SYS_accept4, SYS_signalfd4,
-	SYS_eventfd2, SYS_epoll_create1, SYS_dup3, SYS_pipe2, SYS_inotify_init1, SYS_preadv, SYS_prlimit64, SYS_sendmmsg,
-	SYS_getcpu, SYS_sched_getattr, SYS_renameat2, SYS_getrandom, SYS_memfd_create, SYS_execveat, SYS_membarrier,
-	SYS_copy_file_range, SYS_pkey_alloc, SYS_statx, SYS_rseq, SYS_pidfd_send_signal, SYS_pidfd_open,
-	SYS_close_range, SYS_openat2, SYS_faccessat2, SYS_epoll_pwait2, SYS_landlock_create_ruleset,
-	452 /* fchmodat2 */, 454 /* futex_wake */, 462 /* mseal */,
+	SYS_getgroups, SYS_getresuid, SYS_getresgid, SYS_getpgid, SYS_getsid, SYS_capget,
+	SYS_rt_sigtimedwait, SYS_sigaltstack, SYS_statfs, SYS_fstatfs, SYS_sched_setscheduler,
+	SYS_sched_getparam, SYS_prctl, SYS_arch_prctl, SYS_setrlimit, SYS_sync, SYS_gettid, SYS_getxattr,
+	SYS_lgetxattr, SYS_listxattr, SYS_tkill, SYS_futex, SYS_sched_getaffinity, SYS_sched_setaffinity,
+	SYS_epoll_create, SYS_set_tid_address, SYS_restart_syscall, SYS_fadvise64, SYS_timer_create,
+	SYS_timer_settime, SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_exit_group,
+	SYS_epoll_wait, SYS_epoll_ctl, SYS_tgkill, SYS_utimes, SYS_mq_open, SYS_waitid,
+	SYS_inotify_add_watch, SYS_openat, SYS_mkdirat, SYS_newfstatat, SYS_unlinkat, SYS_renameat,
+	SYS_linkat, SYS_symlinkat, SYS_readlinkat, SYS_fchmodat, SYS_faccessat, SYS_pselect6, SYS_ppoll,
+	SYS_set_robust_list, SYS_splice, SYS_utimensat, SYS_epoll_pwait, SYS_timerfd_create, SYS_fallocate,
+	SYS_accept4, SYS_signalfd4, SYS_eventfd2, SYS_epoll_create1, SYS_dup3, SYS_pipe2, SYS_inotify_init1,
+	SYS_preadv, SYS_prlimit64, SYS_sendmmsg, SYS_getcpu, SYS_sched_getattr, SYS_renameat2, SYS_getrandom,
+	SYS_memfd_create, SYS_execveat, SYS_membarrier, SYS_copy_file_range, SYS_pkey_alloc, SYS_statx,
+	SYS_rseq, SYS_pidfd_send_signal, SYS_pidfd_open, SYS_close_range, SYS_openat2, SYS_faccessat2,
+	SYS_epoll_pwait2, SYS_landlock_create_ruleset, 452 /* fchmodat2 */, 454 /* futex_wake */,
+	462 /* mseal */,
 };
+/* clang-format on */
 
+/* clang-format off */
 static const int refused[] = {
-	SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp, SYS_pidfd_getfd,
-	SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsconfig,
-	SYS_fsmount, SYS_fspick, SYS_mount_setattr, 467 /* open_tree_attr */, SYS_unshare, SYS_setns, SYS_init_module,
-	SYS_finit_module, SYS_delete_module, SYS_reboot, SYS_kexec_load, SYS_kexec_file_load, SYS_swapon, SYS_swapoff,
-	SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime, SYS_sethostname, SYS_setdomainname,
-	SYS_bpf, SYS_perf_event_open, SYS_lookup_dcookie, SYS_userfaultfd, SYS_io_uring_setup, SYS_io_uring_enter,
-	SYS_io_uring_register, SYS_add_key, SYS_request_key, SYS_keyctl, SYS_open_by_handle_at, SYS_fanotify_init,
-	SYS_fanotify_mark, SYS_acct, SYS_quotactl, SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_syslog, SYS_vhangup,
-	SYS_nfsservctl, SYS_move_pages, 447 /* memfd_secret */, 460 /* lsm_set_self_attr */,
+	SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp,
+	SYS_pidfd_getfd, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_open_tree, SYS_move_mount,
+	SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr, 467 /* open_tree_attr */,
+	SYS_unshare, SYS_setns, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_reboot,
+	SYS_kexec_load, SYS_kexec_file_load, SYS_swapon, SYS_swapoff, SYS_settimeofday, SYS_clock_settime,
+	SYS_adjtimex, SYS_clock_adjtime, SYS_sethostname, SYS_setdomainname, SYS_bpf, SYS_perf_event_open,
+	SYS_lookup_dcookie, SYS_userfaultfd, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
+	SYS_add_key, SYS_request_key, SYS_keyctl, SYS_open_by_handle_at, SYS_fanotify_init,
+	SYS_fanotify_mark, SYS_acct, SYS_quotactl, SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_syslog,
+	SYS_vhangup, SYS_nfsservctl, SYS_move_pages, 447 /* memfd_secret */, 460 /* lsm_set_self_attr */,
 };
+/* clang-format on */
 
-static const int absent[] = { SYS_clone3, 335 /* uretprobe */, 457 /* statmount */, 458 /* listmount */, SYS_uselib,
-			      SYS_create_module, SYS__sysctl, 471, 500, 600, 1023, 1024, 5000, INT32_MAX >> 2 };
+/* clang-format off */
+static const int absent[] = {
+	SYS_clone3, 335 /* uretprobe */, 457 /* statmount */, 458 /* listmount */, SYS_uselib,
+	SYS_create_module, SYS__sysctl, 471, 500, 600, 1023, 1024, 5000, INT32_MAX >> 2,
+};
+/* clang-format on */
 
 static void test_everyday_calls_are_allowed(void **state)
 {
@@ -289,7 +128,8 @@ static void test_every_number_has_an_action(void **state)
 /* What the child does before its listener is taken must not wait for the supervisor who is to take it. */
 static void test_start_never_waits(void **state)
 {
-	static const int start[] = { SYS_read, SYS_write, SYS_close, SYS_exit, SYS_exit_group, SYS_rt_sigreturn };
+	static const int start[] = { SYS_read, SYS_write,      SYS_close,
+				     SYS_exit, SYS_exit_group, SYS_rt_sigreturn };
 	struct fixture *f = *state;
 
 	compile(f, WATCH_ALL);
@@ -299,6 +139,7 @@ static void test_start_never_waits(void **state)
 
 /* ---- by arguments ---- */
 
+/* clang-format off */
 static const struct {
 	int nr;
 	uint64_t arg[6];
@@ -327,8 +168,8 @@ static const struct {
 	{ SYS_socket, { 0xffffffff, SOCK_STREAM }, 0, EPERM_RET },
 	{ SYS_socketpair, { AF_UNIX, SOCK_STREAM }, WATCH_ALL, ALLOW },
 	{ SYS_socketpair, { AF_TIPC, SOCK_STREAM }, 0, EPERM_RET },
-	{ SYS_clone, { CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD }, 0, ALLOW },
-	{ SYS_clone, { CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD }, WATCH_FORK, NOTIFY },
+	{ SYS_clone, { CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_THREAD }, 0, ALLOW },
+	{ SYS_clone, { CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_THREAD }, WATCH_FORK, NOTIFY },
 	{ SYS_clone, { SIGCHLD }, 0, ALLOW },
 	{ SYS_clone, { CLONE_NEWUSER | SIGCHLD }, 0, EPERM_RET },
 	{ SYS_clone, { CLONE_NEWNS }, 0, EPERM_RET },
@@ -360,9 +201,9 @@ static const struct {
 	{ SYS_prlimit64, { 1, 7, 0, 0x1000 }, 0, ALLOW },
 	{ SYS_prlimit64, { 1, 7, 0x1000 }, 0, EPERM_RET },
 	{ SYS_prlimit64, { 1, 7, UINT64_C(0x700000000000) }, 0, EPERM_RET },
-	{ SYS_mmap, { 0, MEMORY + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS }, 0, ALLOW },
-	{ SYS_mmap, { 0, MEMORY + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS }, WATCH_MEMORY, NOTIFY },
-	{ SYS_mmap, { 0, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS }, WATCH_MEMORY, ALLOW },
+	{ SYS_mmap, { 0, MEMORY + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE }, 0, ALLOW },
+	{ SYS_mmap, { 0, MEMORY + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE }, WATCH_MEMORY, NOTIFY },
+	{ SYS_mmap, { 0, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE }, WATCH_MEMORY, ALLOW },
 	{ SYS_mmap, { 0, 0xffffffff, PROT_WRITE }, WATCH_MEMORY, ALLOW },
 	{ SYS_mmap, { 0, UINT64_C(7) << 30, PROT_WRITE }, WATCH_MEMORY, NOTIFY },
 	{ SYS_mmap, { 0, UINT64_C(1) << 40, PROT_WRITE }, WATCH_MEMORY, NOTIFY },
@@ -381,6 +222,7 @@ static const struct {
 	{ SYS_openat, { 0, 0x1000 }, WATCH_FILES, NOTIFY },
 	{ SYS_openat, { 0, 0x1000 }, WATCH_ALL & ~WATCH_FILES, ALLOW },
 };
+/* clang-format on */
 
 static void test_arguments_decide(void **state)
 {
@@ -430,7 +272,8 @@ static void test_kill_strikes_refused_calls_only(void **state)
 
 static void test_other_architectures_get_nothing(void **state)
 {
-	static const uint32_t arches[] = { AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM, 0, 0xffffffff };
+	static const uint32_t arches[] = { AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM, 0,
+					   0xffffffff };
 	struct fixture *f = *state;
 
 	for (unsigned watch = 0; watch <= WATCH_DENIED; watch++) {
@@ -443,15 +286,30 @@ static void test_other_architectures_get_nothing(void **state)
 				assert_int_equal(run(&f->program, &data), due);
 			}
 			assert_int_equal(answer(f, nr | X32, NULL), due);
-			assert_int_equal(answer(f, (int)((uint32_t)nr | 0x80000000), NULL), due);
+			assert_int_equal(answer(f, (int) ((uint32_t) nr | 0x80000000), NULL), due);
 		}
 	}
 }
 
 /* ---- why ---- */
 
-static const uint64_t values[] = { 0, 1, 2, 10, 16, 40, 262, 0xffffffff, UINT64_MAX, TIOCSTI, TIOCSTI | GARBAGE, PR_SET_MM,
-				   ADDR_NO_RANDOMIZE, CLONE_NEWUSER, MEMORY, MEMORY + 1, PROT_WRITE | GARBAGE };
+static const uint64_t values[] = { 0,
+				   1,
+				   2,
+				   10,
+				   16,
+				   40,
+				   262,
+				   0xffffffff,
+				   UINT64_MAX,
+				   TIOCSTI,
+				   TIOCSTI | GARBAGE,
+				   PR_SET_MM,
+				   ADDR_NO_RANDOMIZE,
+				   CLONE_NEWUSER,
+				   MEMORY,
+				   MEMORY + 1,
+				   PROT_WRITE | GARBAGE };
 
 /* Every filter must do just what is later said of it. */
 static void check_reason(const struct fixture *f, int nr, uint32_t arch, const uint64_t arg[6])
@@ -468,8 +326,8 @@ static void check_reason(const struct fixture *f, int nr, uint32_t arch, const u
 		due = NOTIFY;
 	if (got != due)
 		fail_msg("call %d (%llx, %llx, %llx), watch 0x%x: filter 0x%x, reason %u '%s'", nr,
-			 (unsigned long long)arg[0], (unsigned long long)arg[1], (unsigned long long)arg[2],
-			 f->want.watch, got, why.watch, why.rule);
+			 (unsigned long long) arg[0], (unsigned long long) arg[1],
+			 (unsigned long long) arg[2], f->want.watch, got, why.watch, why.rule);
 }
 
 static void test_reason_agrees_with_filter(void **state)
@@ -483,7 +341,8 @@ static void test_reason_agrees_with_filter(void **state)
 		for (int nr = 0; nr < 480; nr++)
 			for (size_t i = 0; i < ARRAY_LEN(values); i++) {
 				uint64_t arg[6];
-				for (size_t k = 0; k < 6; k++) /* each place gets another value, from round to round */
+				for (size_t k = 0; k < 6;
+				     k++) /* each place gets another value, from round to round */
 					arg[k] = values[(i + k * (watch + 1)) % ARRAY_LEN(values)];
 				check_reason(f, nr, ARCH, arg);
 			}
@@ -496,7 +355,8 @@ static void test_reason_agrees_with_filter(void **state)
 static void test_reason_names_the_rule(void **state)
 {
 	struct fixture *f = *state;
-	const uint64_t none[6] = { 0 }, vsock[6] = { AF_VSOCK }, inet[6] = { AF_INET }, sti[6] = { 0, TIOCSTI };
+	const uint64_t none[6] = { 0 }, vsock[6] = { AF_VSOCK }, inet[6] = { AF_INET },
+		       sti[6] = { 0, TIOCSTI };
 	const uint64_t large[6] = { 0, MEMORY + 1, PROT_WRITE, MAP_PRIVATE };
 	struct seccomp_reason why;
 
@@ -568,7 +428,7 @@ static void test_faults_are_named(void **state)
 
 static void test_names_and_numbers(void **state)
 {
-	(void)state;
+	(void) state;
 	assert_string_equal(seccomp_call_name(SYS_openat, ARCH), "openat");
 	assert_string_equal(seccomp_call_name(457, ARCH), "statmount");
 	assert_string_equal(seccomp_call_name(20, AUDIT_ARCH_I386), "getpid");
@@ -581,268 +441,6 @@ static void test_names_and_numbers(void **state)
 	assert_int_equal(seccomp_call_number("umount"), -ENOENT);
 	assert_int_equal(seccomp_call_number("ptrac"), -ENOENT);
 }
-
-/* ---- the cache ---- */
-
-static void cache_file(char *path, size_t size)
-{
-	char folder[256];
-	FREE char *name = NULL;
-
-	snprintf(folder, sizeof(folder), "%s/belljar/filters", cache_dir);
-	snprintf(path, size, "ls %s/*.bpf", folder);
-	FILE *p = popen(path, "re");
-	assert_non_null(p);
-	size_t n = 0;
-	assert_true(getline(&name, &n, p) > 0);
-	name[strcspn(name, "\n")] = '\0';
-	snprintf(path, size, "%s", name);
-	pclose(p);
-}
-
-static void damage_byte(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	uint32_t open_door = ALLOW;
-
-	assert_int_equal(pwrite(fd, &open_door, 4, 136 + 4), 4);
-	close(fd);
-}
-static void damage_length(const char *path)
-{
-	assert_int_equal(truncate(path, 136 + 8 * 7 + 3), 0);
-}
-static void damage_end(const char *path)
-{
-	assert_int_equal(truncate(path, 136 + 8 * 7), 0);
-}
-static void damage_size(const char *path)
-{
-	assert_int_equal(truncate(path, 1 << 20), 0);
-}
-static void damage_mode(const char *path)
-{
-	damage_byte(path);
-	assert_int_equal(chmod(path, 0666), 0);
-}
-static void damage_kind(const char *path)
-{
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(mkfifo(path, 0600), 0);
-}
-static void damage_link(const char *path)
-{
-	char other[512];
-
-	snprintf(other, sizeof(other), "%s.moved", path);
-	assert_int_equal(rename(path, other), 0);
-	assert_int_equal(symlink(other, path), 0);
-}
-
-static void (*const damages[])(const char *path) = { damage_byte, damage_length, damage_end, damage_size,
-						     damage_mode, damage_kind,	 damage_link };
-
-static void clear_cache(void)
-{
-	struct err e;
-
-	assert_int_equal(dir_remove_tree(AT_FDCWD, cache_dir, &e), 0);
-	assert_int_equal(mkdir(cache_dir, 0700), 0);
-}
-
-static void test_cache_is_used_and_never_trusted(void **state)
-{
-	struct fixture *f = *state;
-	char path[512];
-	struct stat st;
-
-	clear_cache();
-	compile(f, 0);
-	cache_file(path, sizeof(path));
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
-	struct seccomp_program fresh = f->program;
-	f->program = (struct seccomp_program){ 0 };
-
-	for (size_t i = 0; i <= ARRAY_LEN(damages); i++) {
-		compile(f, 0); /* once from a good file, then each time from a bad one */
-		assert_int_equal(f->program.count, fresh.count);
-		assert_memory_equal(f->program.insns, fresh.insns, fresh.count * sizeof(*fresh.insns));
-		if (i < ARRAY_LEN(damages))
-			damages[i](path);
-	}
-	seccomp_program_done(&fresh);
-}
-
-static void test_renamed_tree_is_not_believed(void **state)
-{
-	struct fixture *f = *state;
-	char strict[512], weak[512];
-
-	clear_cache();
-	compile(f, 0);
-	cache_file(strict, sizeof(strict));
-	clear_cache();
-	f->policy.allow = strv_split("ptrace");
-	compile(f, 0);
-	cache_file(weak, sizeof(weak));
-	assert_int_equal(rename(weak, strict), 0);
-	f->policy.allow = strv_free(f->policy.allow);
-	compile(f, 0);
-	assert_int_equal(answer(f, SYS_ptrace, NULL), EPERM_RET);
-}
-
-static void test_no_cache_is_no_error(void **state)
-{
-	struct fixture *f = *state;
-
-	setenv("XDG_CACHE_HOME", "/dev/null/nowhere", 1);
-	compile(f, 0);
-	assert_int_equal(answer(f, SYS_ptrace, NULL), EPERM_RET);
-	setenv("XDG_CACHE_HOME", cache_dir, 1);
-}
-
-/* ---- loaded ---- */
-
-#ifdef __x86_64__
-/* getpid by another door: 20 in the 32-bit table. */
-static long by_int80(long nr)
-{
-	long ret;
-
-	__asm__ volatile("int $0x80" : "=a"(ret) : "a"(nr) : "memory", "r8", "r9", "r10", "r11");
-	return (int)ret;
-}
-#endif
-
-static int errno_of(long result)
-{
-	return result == -1 ? errno : 0;
-}
-
-/* Runs in a child under the filter; each line that does not come to what is due says so by its place. */
-static int try_calls(void)
-{
-	int step = 1;
-#define DUE(call, what)                    \
-	do {                               \
-		errno = 0;                 \
-		if (errno_of(call) != (what)) \
-			return step;       \
-		step++;                    \
-	} while (0)
-	DUE(syscall(SYS_getppid), 0);
-	DUE(syscall(SYS_ptrace, 16, 1, 0, 0), EPERM);
-	DUE(syscall(SYS_unshare, 0), EPERM);
-	DUE(syscall(SYS_io_uring_setup, 1, 0), EPERM);
-	DUE(syscall(SYS_clone3, 0, 0), ENOSYS);
-	DUE(syscall(999), ENOSYS);
-	DUE(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0), EPERM);
-	DUE(syscall(SYS_socket, AF_VSOCK, SOCK_STREAM, 0), EPERM);
-	DUE(syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0), 0);
-	DUE(syscall(SYS_ioctl, 0, TIOCSTI | GARBAGE, ""), EPERM);
-	DUE(syscall(SYS_personality, READ_IMPLIES_EXEC), EPERM);
-	DUE(syscall(SYS_personality, 0xffffffff), 0);
-	DUE(syscall(SYS_kill, -1, 0), EPERM);
-	DUE(syscall(SYS_getpid | X32), ENOSYS);
-#ifdef __x86_64__
-	if (by_int80(20) != -ENOSYS)
-		return step;
-#endif
-	return 0;
-}
-
-static void test_loaded_filter_holds(void **state)
-{
-	struct fixture *f = *state;
-	int status;
-
-	compile(f, 0);
-	pid_t child = fork();
-	if (child == 0) {
-		struct err e;
-		int listener = 77;
-		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-		if (seccomp_apply(&f->program, false, &listener, &e) < 0 || listener != -1)
-			_exit(100);
-		_exit(try_calls());
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-}
-
-/* The child, with a listener that it hands over by its number, as belljar's own children do. */
-static void listened_child(const struct seccomp_program *p, int out, int in)
-{
-	struct err e;
-	int listener = -1, other;
-	char go;
-
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (seccomp_apply(p, true, &listener, &e) < 0)
-		_exit(100);
-	if (seccomp_apply(p, true, &other, &e) != -EBUSY)
-		_exit(101);
-	if (write(out, &listener, sizeof(listener)) != sizeof(listener) || read(in, &go, 1) != 1)
-		_exit(102);
-	close(listener);
-	_exit(try_calls());
-}
-
-static void answer_one(const struct fixture *f, int listener)
-{
-	struct seccomp_notif req = { 0 };
-	struct seccomp_notif_resp resp = { 0 };
-	struct seccomp_reason why;
-	uint64_t arg[6];
-
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &req) < 0)
-		return; /* the child went away */
-	for (size_t i = 0; i < 6; i++)
-		arg[i] = req.data.args[i];
-	seccomp_explain(&f->want, req.data.nr, req.data.arch, arg, &why);
-	resp.id = req.id;
-	if (why.watch == WATCH_DENIED)
-		resp.error = why.action == SYSCALL_REFUSE ? -EPERM : -ENOSYS;
-	else
-		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
-}
-
-static void test_listener_hears_and_answers(void **state)
-{
-	struct fixture *f = *state;
-	int to[2], from[2], number, status, heard = 0;
-
-	compile(f, WATCH_DENIED);
-	assert_int_equal(pipe2(to, O_CLOEXEC), 0);
-	assert_int_equal(pipe2(from, O_CLOEXEC), 0);
-	pid_t child = fork();
-	if (child == 0)
-		listened_child(&f->program, from[1], to[0]);
-	close(from[1]);
-	assert_int_equal(read(from[0], &number, sizeof(number)), sizeof(number));
-	int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
-	int listener = (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
-	assert_true(listener >= 0);
-	assert_int_equal(write(to[1], "", 1), 1);
-
-	struct pollfd fds = { .fd = listener, .events = POLLIN };
-	while (poll(&fds, 1, 10000) == 1 && (fds.revents & POLLIN)) {
-		answer_one(f, listener);
-		heard++;
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-	assert_true(heard >= 11);
-	close(listener);
-	close(pidfd);
-	close(from[0]);
-	close(to[0]);
-	close(to[1]);
-}
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
@@ -861,18 +459,7 @@ int main(void)
 		T(test_preset_overrides_groups),
 		T(test_faults_are_named),
 		T(test_names_and_numbers),
-		T(test_cache_is_used_and_never_trusted),
-		T(test_renamed_tree_is_not_believed),
-		T(test_no_cache_is_no_error),
-		T(test_loaded_filter_holds),
-		T(test_listener_hears_and_answers),
 	};
-	struct err e;
 
-	if (!mkdtemp(cache_dir))
-		return 1;
-	setenv("XDG_CACHE_HOME", cache_dir, 1);
-	int r = cmocka_run_group_tests_name("seccomp", tests, NULL, NULL);
-	(void)dir_remove_tree(AT_FDCWD, cache_dir, &e);
-	return r;
+	return run_group("seccomp", tests, ARRAY_LEN(tests));
 }
