@@ -13,7 +13,7 @@ test_time() {
 	is "$level: wall: verdict and status" "$(got 'o["verdict"]') $status" 'wall-time 124'
 	between "$level: wall: it struck in time" "$(got 'o["wall_s"]')" 0.4 2
 	between "$level: wall: the CPU time is another figure" "$(got 'o["cpu_s"]')" 0 0.35
-	is "$level: wall: what was printed before is kept" "$(got 'o["stdout"]')" $'tick\n'
+	is "$level: wall: what was printed before is kept" "$(got 'o["stdout"]')" tick
 	is "$level: wall: its grade" "$(limit wall grade)" supervisor
 	is "$level: wall: asked and enforced agree" "$(limit wall asked) $(limit wall enforced)" \
 		"$(limit wall asked) $(limit wall asked)"
@@ -35,7 +35,7 @@ while True: pass' </dev/null
 test_memory() {
 	local level=$1
 	probe "$level" --memory 64M mem 16M
-	is "$level: memory: what fits, fits" "$(got 'o["stdout"]')" $'OK\n'
+	is "$level: memory: what fits, fits" "$(got 'o["stdout"]')" OK
 	run -p "$level" --memory 64M -l python -c 'x = bytearray(1 << 29); print("held")' </dev/null
 	is "$level: memory: one large piece" "$(got 'o["verdict"]') $(got '"held" in o["stdout"]')" 'memory false'
 	like "$level: memory: its grade" "$(limit memory grade)" '^(kernel|supervisor|sampled)$'
@@ -93,7 +93,6 @@ test_counts() {
 	if [ "$level" = namespaces ]; then
 		is "$level: processes: verdict" "$(got 'o["verdict"]')" processes
 		is "$level: processes: grade" "$(limit processes grade)" kernel
-		is "$level: processes: counted" "$(met processes)" true
 		between "$level: processes: forks that did work" "$(got 'o["stdout"].split()[1]')" 10 16
 	fi
 }

@@ -20,7 +20,7 @@ test_level() {
 	local level=$1 text
 
 	run -p "$level" -l python -c 'print(6*7)' </dev/null
-	is "$level: print(6*7) prints 42" "$(got 'o["stdout"]')" 42$'\n'
+	is "$level: print(6*7) prints 42" "$(got 'o["stdout"]')" 42
 	is "$level: its status is 0" "$status" 0
 	is "$level: its verdict is ok" "$(got 'o["verdict"]')" ok
 	is "$level: nothing of it is left" "$(got 'o["processes_left"]')" 0

@@ -25,16 +25,16 @@ test_input() {
 	local level=$1 data
 	data=$(data_path "$level")
 	run -p "$level" --input "$scratch/in" -l sh -c "cat $data/data.csv $data/sub/file" </dev/null
-	is "$level: input: a folder is to be read" "$(got 'o["stdout"]')" $'one,two\ndeep\n'
+	is "$level: input: a folder is to be read" "$(got 'o["stdout"]')" $'one,two\ndeep'
 	run -p "$level" --input "$scratch/in/data.csv:/data/other.csv" -l sh -c "cat $data/other.csv" </dev/null
-	is "$level: input: a file, by another name" "$(got 'o["stdout"]')" $'one,two\n'
+	is "$level: input: a file, by another name" "$(got 'o["stdout"]')" 'one,two'
 	run -p "$level" --input "$scratch/in" -l sh -c "echo x >>$data/data.csv; echo x >$data/new; rm -f $data/data.csv; true" </dev/null
 	is "$level: input: the original is as it was" "$(cat in/data.csv; echo in/*)" $'one,two\nin/data.csv in/link in/sub'
 	if [ "$level" = namespaces ]; then
 		run -p "$level" --input "$scratch/in" -l sh -c "echo x >>$data/data.csv" </dev/null
-		like "$level: input: read-only" "$(got 'o["stderr"]')" 'Read-only'
+		like "$level: input: read-only" "$(got 'o["stderr"]')" 'Read-only|Permission denied'
 		run -p "$level" --input "$scratch/in:/somewhere/else" -l sh -c "cat /somewhere/else/data.csv" </dev/null
-		is "$level: input: at a place of one's own" "$(got 'o["stdout"]')" $'one,two\n'
+		is "$level: input: at a place of one's own" "$(got 'o["stdout"]')" 'one,two'
 	fi
 	run -p "$level" --input "$scratch/no-such" -l sh -c 'echo ran' </dev/null
 	is "$level: input: what is not there stops the run before it starts" "$(got 'o["verdict"]') $status" 'setup-error 125'
@@ -69,13 +69,13 @@ test_project() {
 	before=$(cd project && find . -type f -exec sha256sum {} + | sort)
 	run -p "$level" --project "$scratch/project" -l sh -c '
 		cat kept; echo more >>src/changed; rm removed; mkdir new; echo added >new/file; ls' </dev/null
-	is "$level: project: is the working folder" "$(got 'o["stdout"]')" $'first\nkept\nnew\nsrc\n'
+	is "$level: project: is the working folder" "$(got 'o["stdout"]')" $'first\nkept\nnew\nsrc'
 	is "$level: project: the original is as it was" "$(cd project && find . -type f -exec sha256sum {} + | sort)" "$before"
 	is "$level: project: the end tells what changed" \
 		"$(event '" ".join(sorted(e["op"] + ":" + e["path"].lstrip("./") for e in of("changed") if not e["path"].endswith("new")))')" \
 		'added:new/file changed:src/changed removed:removed'
 	run -p "$level" --project "$scratch/project" -l sh -c './kept 2>/dev/null; test -x kept && echo executable' </dev/null
-	is "$level: project: permissions are kept" "$(got 'o["stdout"]')" $'executable\n'
+	is "$level: project: permissions are kept" "$(got 'o["stdout"]')" executable
 	rm -rf out && mkdir out
 	run -p "$level" --project "$scratch/project" --output "$scratch/out" -l sh -c 'echo more >>src/changed; rm removed' </dev/null
 	is "$level: project: --output takes what changed" "$(cat "$(find out -name changed)" 2>&1)" $'second\nmore'

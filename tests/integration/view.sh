@@ -45,7 +45,7 @@ facts = {
     "zero": attempt(lambda: open("/dev/zero", "rb").read(8).hex()),
     "random": attempt(lambda: len(open("/dev/urandom", "rb").read(8))),
     "full": attempt(lambda: open("/dev/full", "wb", 0).write(b"x")),
-    "one": {n: attempt(lambda: content("/proc/1/" + n)) for n in ("cmdline", "environ", "maps", "comm", "status", "mountinfo")},
+    "one": {n: attempt(lambda: content("/proc/1/" + n)) for n in ("cmdline", "environ", "maps", "comm", "status", "cgroup")},
     "one_links": {n: attempt(lambda: os.readlink("/proc/1/" + n)) for n in ("exe", "cwd", "root")},
     "one_fds": attempt(lambda: sorted(os.readlink("/proc/1/fd/" + f) for f in os.listdir("/proc/1/fd"))),
     "pids": sorted(int(p) for p in os.listdir("/proc") if p.isdigit()),
@@ -125,9 +125,10 @@ test_namespaces() {
 		"$(see '[m.split()[4] for m in o["mounts"] if "rw" in m.split()[5].split(",") and m.split(" - ")[1].split()[0] not in ("tmpfs", "proc", "devpts", "mqueue", "overlay", "devtmpfs")]')" '[]'
 	is 'namespaces: no mount lets a set-user-id bit through' \
 		"$(see '[m.split()[4] for m in o["mounts"] if "nosuid" not in m.split()[5].split(",")]')" '[]'
-	unlike 'namespaces: the mount table names no folder of a person' "$(see 'o["mounts"]')" "/home/|/root/|$scratch|belljar"
-	between 'namespaces: /workspace is as large as the preset says' "$(see 'o["room"]["/workspace"][0]')" 1048576 67108864
-	between 'namespaces: and takes as many files' "$(see 'o["room"]["/workspace"][1]')" 100 10000
+	unlike 'namespaces: the mount table names no folder of a person' \
+		"$(see '[m for m in o["mounts"] if m.split()[4] != "/home/user"]')" "/home/|/root/|$scratch"
+	between 'namespaces: /workspace is as large as the preset says, and what is ours in it' "$(see 'o["room"]["/workspace"][0]')" 67108864 $((67108864 + 131072))
+	between 'namespaces: and takes as many files' "$(see 'o["room"]["/workspace"][1]')" 10000 10200
 	is 'namespaces: /tmp counts into the same' "$(see 'o["room"]["/tmp"] == o["room"]["/workspace"]')" true
 	is 'namespaces: /tmp may be written' "$(see 'o["create"]["/tmp"]')" written
 }
