@@ -60,20 +60,20 @@ enum seccomp_watch {
 	WATCH_FILES = 1 << 3,   /* open and its kin, rename, unlink, mkdir, link, symlink, chmod, chown, truncate, mknod */
 	WATCH_MEMORY = 1 << 4,  /* mappings that alone exceed memory_max, by register values: mmap, mremap, shmget */
 	WATCH_FORK = 1 << 5,    /* clone, fork, vfork */
-	WATCH_SOCKET = 1 << 6,  /* socket(AF_INET, AF_INET6) is answered with a socket that has no network (facts 6) */
+	WATCH_SOCKET = 1 << 6,  /* socket(AF_INET, AF_INET6) is answered with one that has no network */
 };
 struct seccomp_want {
 	const struct policy *policy;
 	unsigned watch;
 	uint64_t memory_max;    /* for WATCH_MEMORY, bytes */
-	bool pin_cpus;          /* sched_setaffinity is refused: it would undo `cpus` (facts 14) */
+	bool pin_cpus;          /* sched_setaffinity is refused: it would undo the limit `cpus` */
 };
 struct seccomp_program {
 	struct sock_filter *insns;
 	size_t count;
 	unsigned allowed, shown, refused; /* calls: for the start event's words */
 };
-/* seccomp_compile: in the parent; as a binary tree, kept in the cache by the hash of everything that went in. */
+/* seccomp_compile: in the parent; as a binary tree, kept in the cache by the hash of what it is made from. */
 int seccomp_compile(const struct seccomp_want *want, struct seccomp_program *ret, struct err *e);
 void seccomp_program_done(struct seccomp_program *p);
 /* seccomp_apply: in the child, after no_new_privs. Irreversible. *ret_listener_fd: -1 where nothing is watched.
