@@ -39,6 +39,16 @@ static int code_write(int work_fd, const struct launch *l, struct err *e)
 	return r < 0 ? err_set(e, -r, "write the code to %s", l->language->file) : 0;
 }
 
+/* A folder of the target's; one of a project's with that name must not be taken for it. */
+static int folder_make(int work_fd, const char *name, const struct launch *l, struct err *e)
+{
+	if (mkdirat(work_fd, name, 0755) < 0)
+		return err_set(e, errno, "make %s/ in the working folder", name);
+	if (geteuid() == 0 && fchownat(work_fd, name, target_uid(l), target_uid(l), AT_SYMLINK_NOFOLLOW) < 0)
+		return err_set(e, errno, "give %s/ to the target", name);
+	return 0;
+}
+
 /* Files in: the project becomes the working folder, inputs lie in data/, both as checked copies; out/ is for results. */
 static int places_fill(const struct launch *l, int work_fd, struct err *e)
 {
@@ -50,8 +60,8 @@ static int places_fill(const struct launch *l, int work_fd, struct err *e)
 		return r;
 	want.links = false;
 	want.read_only = true;
-	if (l->input_count && mkdirat(work_fd, "data", 0755) < 0 && errno != EEXIST)
-		return err_set(e, errno, "make data/ in the working folder");
+	if (l->input_count && (r = folder_make(work_fd, "data", l, e)) < 0)
+		return r;
 	CLOSE_FD int data = l->input_count ? openat(work_fd, "data", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	for (size_t k = 0; k < l->input_count; k++) {
 		struct stat st;
@@ -61,11 +71,7 @@ static int places_fill(const struct launch *l, int work_fd, struct err *e)
 			 NULL, e)) < 0)
 			return r;
 	}
-	if (l->output_dir && mkdirat(work_fd, "out", 0755) < 0)
-		return err_set(e, errno, "make out/ in the working folder");
-	if (l->output_dir && geteuid() == 0 && fchownat(work_fd, "out", target_uid(l), target_uid(l), AT_SYMLINK_NOFOLLOW) < 0)
-		return err_set(e, errno, "give out/ to the target");
-	return 0;
+	return l->output_dir ? folder_make(work_fd, "out", l, e) : 0;
 }
 
 static int places_create(struct instance *i, struct err *e)

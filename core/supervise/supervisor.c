@@ -277,23 +277,17 @@ static void on_meter(void *arg)
 		(void) record_flush(v->feed.record);
 }
 
-/* Without a control group. Resident sizes count shared pages once a process, so their sum only says when to look
- * closer: proportional sizes cost a hundred times more. */
+/* Without a control group: the tree is measured, and stopped when it is over. */
 static void on_memory(void *arg)
 {
 	struct supervisor *v = arg;
 	uint64_t limit = v->launch->policy->limit[LIMIT_MEMORY];
+	char text[24];
 	meter_read(&v->meter, &v->inst);
 	if (v->meter.memory <= limit || v->state != RUN_RUNNING)
 		return;
-	uint64_t tree = meter_memory_tree(&v->meter, &v->inst);
-	if (tree <= limit)
-		return;
-	char text[24];
-	if (tree > v->meter.memory_peak)
-		v->meter.memory_peak = tree;
 	supervisor_limit(v, LIMIT_MEMORY, BASIS_SAMPLED, "%s over the tree by proportional size",
-	    format_bytes(tree, text, sizeof(text)));
+	    format_bytes(v->meter.memory, text, sizeof(text)));
 	supervisor_kill(v, VERDICT_MEMORY);
 }
 

@@ -93,12 +93,11 @@ struct meter {
 	uint64_t space_base, inodes_base; /* what the skeleton takes */
 	uint64_t last_ns, last_cpu_ns, last_written;
 	bool memory_exact;        /* by the kernel; else a sample */
+	bool memory_by_parts;     /* that sample is of proportional sizes */
 };
 void meter_start(struct meter *m, const struct instance *i);
 void meter_read(struct meter *m, const struct instance *i);
 void meter_emit(struct meter *m, const struct instance *i, struct feed *s);
-/* meter_memory_tree: proportional memory of the tree by smaps_rollup, and what the writable places hold. Slow. */
-uint64_t meter_memory_tree(const struct meter *m, const struct instance *i);
 uint64_t meter_tasks(const struct instance *i); /* without ours */
 
 /* ---- connect.c: sockets without a network, for a target that has no network namespace ---- */

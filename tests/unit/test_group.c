@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Grouping: the first of a kind at once, a million like it as one count, and what finds no place counted too.
+ */
+#include "core/supervise/supervisor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct rig {
+	struct groups groups;
+	struct feed feed;
+	int read_fd;
+	uint8_t frame[WIRE_FRAME_MAX];
+};
+static struct rig rig;
+
+static int setup(void **state)
+{
+	int fds[2];
+	struct err e;
+	memset(&rig, 0, sizeof(rig));
+	if (wire_pair(fds, &e) < 0)
+		return -1;
+	feed_init(&rig.feed, fds[0]);
+	rig.read_fd = fds[1];
+	*state = &rig;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+	feed_done(&r->feed);
+	close(r->read_fd);
+	return 0;
+}
+
+static struct event *next(struct rig *r)
+{
+	struct event *ev = NULL;
+	struct err e;
+	ssize_t n = wire_recv(r->read_fd, r->frame, sizeof(r->frame));
+	if (n > 0)
+		assert_int_equal(event_decode(r->frame, (size_t) n, &ev, &e), 0);
+	return ev;
+}
+
+static void deny(struct rig *r, const char *call, int64_t number)
+{
+	struct event_arg args[] = { { "request", "PTRACE_ATTACH", 0 }, { "pid", NULL, number } };
+	struct event ev = { .type = EVENT_DENIED, .outcome = OUTCOME_REFUSED, .denied = { .pid = 4, .command = "python3",
+		.call = call, .args = args, .arg_count = 2, .error = "EPERM", .rule = "default:debug" } };
+	group_emit(&r->groups, &r->feed, &ev);
+	memset(args, 0, sizeof(args)); /* what was borrowed is gone: a group keeps its own */
+}
+
+static void test_a_million_are_two_events(void **state)
+{
+	struct rig *r = *state;
+	char call[16] = "ptrace";
+	for (int k = 0; k < 1000000; k++)
+		deny(r, call, 1);
+	memset(call, 'x', 6);
+	group_tick(&r->groups, &r->feed);
+	struct event *first = next(r), *rest = next(r);
+	assert_non_null(first);
+	assert_int_equal(first->denied.count, 1);
+	assert_non_null(rest);
+	assert_int_equal(rest->denied.count, 999999);
+	assert_string_equal(rest->denied.call, "ptrace");
+	assert_string_equal(rest->denied.args[0].text, "PTRACE_ATTACH");
+	assert_int_equal(rest->denied.args[1].number, 1);
+	assert_string_equal(rest->denied.rule, "default:debug");
+	assert_null(next(r));
+	event_free(first);
+	event_free(rest);
+}
+
+static void test_arguments_tell_apart(void **state)
+{
+	struct rig *r = *state;
+	deny(r, "ptrace", 1);
+	deny(r, "ptrace", 2);
+	deny(r, "bpf", 1);
+	for (int k = 0; k < 3; k++) {
+		struct event *ev = next(r);
+		assert_non_null(ev);
+		assert_int_equal(ev->seq, k + 1);
+		event_free(ev);
+	}
+	group_tick(&r->groups, &r->feed); /* nothing more of any: nothing to tell */
+	assert_null(next(r));
+}
+
+static void test_more_kinds_than_places(void **state)
+{
+	struct rig *r = *state;
+	uint64_t told = 0, dropped = 0;
+	for (int k = 0; k < GROUPS_MAX + 500; k++)
+		deny(r, "ptrace", k);
+	group_tick(&r->groups, &r->feed);
+	for (struct event *ev; (ev = next(r)); event_free(ev)) {
+		told += ev->type == EVENT_DENIED;
+		if (ev->type == EVENT_DROPPED) {
+			assert_string_equal(ev->dropped.what, "denied");
+			dropped += ev->dropped.count;
+		}
+	}
+	assert_int_equal(told, GROUPS_MAX);
+	assert_int_equal(dropped, 500);
+	deny(r, "ptrace", 1); /* after a tick there is room again */
+	struct event *ev = next(r);
+	assert_non_null(ev);
+	event_free(ev);
+}
+
+static void test_long_strings_are_cut_not_overrun(void **state)
+{
+	struct rig *r = *state;
+	char path[4000];
+	memset(path, 'p', sizeof(path) - 1);
+	path[sizeof(path) - 1] = 0;
+	for (int k = 0; k < 2; k++) {
+		struct event ev = { .type = EVENT_FILE, .file = { .pid = 4, .command = "a-command-name", .op = "open", .path = path } };
+		group_emit(&r->groups, &r->feed, &ev);
+	}
+	group_tick(&r->groups, &r->feed);
+	struct event *first = next(r), *again = next(r);
+	assert_int_equal(strlen(first->file.path), sizeof(path) - 1);
+	assert_true(strlen(again->file.path) > 100 && strlen(again->file.path) < 400);
+	assert_int_equal(again->file.count, 1);
+	event_free(first);
+	event_free(again);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_million_are_two_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_arguments_tell_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_more_kinds_than_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_strings_are_cut_not_overrun, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
