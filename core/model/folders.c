@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where things lie on disk: what the program ships (presets, examples), and the user's own folders after the XDG Base
- * Directory Specification.
+ * Where things lie on disk: what the program ships (presets, examples), and the user's own folders after the
+ * XDG Base Directory Specification.
  */
 #include "core/model/policy.h"
 
@@ -27,7 +27,8 @@ static bool data_is_at(const char *folder)
 
 const char *data_folder(void)
 {
-	static char folder[PATH_MAX + 32]; /* found anew on each call, so that the variable can change: the same each time */
+	/* Found anew on each call, since the variable may change: the same each time. */
+	static char folder[PATH_MAX + 32];
 	const char *set = getenv("BELLJAR_DATA");
 	char dir[PATH_MAX];
 
@@ -61,11 +62,11 @@ static const struct {
 	[XDG_CONFIG] = { "XDG_CONFIG_HOME", ".config" },
 	[XDG_STATE] = { "XDG_STATE_HOME", ".local/state" },
 	[XDG_CACHE] = { "XDG_CACHE_HOME", ".cache" },
-	/* The specification has no default; a folder that others may write to, such as /tmp, must not be one. */
+	/* The specification has no default; a folder that others may write to, as /tmp, must not be one. */
 	[XDG_RUNTIME] = { "XDG_RUNTIME_DIR", ".cache/run" },
 };
 
-/* "/run/user/ID" where it is a folder of ours: what the variable says wherever a session set it. NULL if not. */
+/* "/run/user/ID" where it is a folder of ours: what a session sets the variable to. NULL if not. */
 static char *runtime_of_session(void)
 {
 	struct stat st;

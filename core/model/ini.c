@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only user of inih. The library cuts lines at a fixed length, cuts names, takes an indented line for more of the
- * value above, drops what follows a section's bracket, and tells none of it. So each line goes first through a reader
- * of our own that counts it and refuses what the library would swallow; a refused line reaches the library as an
- * empty one.
+ * The only user of inih. The library cuts lines at a fixed length, cuts names, takes an indented line for
+ * more of the value above, drops what follows a section's bracket, and tells none of it. So each line goes
+ * first through a reader of our own that counts it and refuses what the library would swallow; a refused line
+ * reaches the library as an empty one.
  */
 #include "core/model/ini.h"
 
@@ -67,7 +67,8 @@ const char *ini_nearest(const char *word, const char *const *names, char *buf, s
 /* Hands an entry to the caller; its fault gets file and line. */
 static void entry_tell(struct reader *r, const char *section, const char *key, const char *value)
 {
-	const struct ini_entry entry = { .file = r->file, .line = r->line, .section = section, .key = key, .value = value };
+	const struct ini_entry entry = { .file = r->file, .line = r->line, .section = section, .key = key,
+	    .value = value };
 	struct err e = { 0 };
 
 	if (r->fn(r->arg, &entry, &e) < 0)
@@ -91,7 +92,8 @@ static const char *section_check(struct reader *r, const char *s)
 	const char *rest = skip_blanks(close + 1);
 	if (*rest != '\0' && *rest != ';' && *rest != '#')
 		return "something follows the section's ']'; a key needs a line of its own";
-	if (len == 0 || len > INI_NAME_MAX || memchr(s + 1, ' ', len) != NULL || memchr(s + 1, ';', len) != NULL)
+	if (len == 0 || len > INI_NAME_MAX || memchr(s + 1, ' ', len) != NULL ||
+	    memchr(s + 1, ';', len) != NULL)
 		return "not a section's name; write [name]";
 	snprintf(name, sizeof(name), "%.*s", (int) len, s + 1);
 	r->in_section = true;
@@ -113,7 +115,7 @@ static const char *key_check(const struct reader *r, const char *s)
 	return NULL;
 }
 
-/* What is wrong with a line, NUL-terminated and without its newline, or NULL where the library may have it. */
+/* What is wrong with a line without its newline, or NULL where the library may have it. */
 static const char *line_check(struct reader *r, const char *s, size_t len)
 {
 	if (!text_is_utf8(s, len))
@@ -176,8 +178,8 @@ static int entry_found(void *arg, const char *section, const char *key, const ch
 	const struct seen *first = seen_find(r, section, key);
 
 	if (first != NULL) {
-		ini_fault(r->faults, r->file, r->line, "'%s' stands twice in [%s]; the first is in line %u", key, section,
-		    first->line);
+		ini_fault(r->faults, r->file, r->line, "'%s' stands twice in [%s]; the first is in line %u",
+		    key, section, first->line);
 		return 1;
 	}
 	if (r->seen_count == INI_ENTRY_MAX) {
@@ -186,14 +188,17 @@ static int entry_found(void *arg, const char *section, const char *key, const ch
 		return 1;
 	}
 	r->seen = xrealloc(r->seen, (r->seen_count + 1) * sizeof(*r->seen));
-	r->seen[r->seen_count++] = (struct seen) { .section = xstrdup(section), .key = xstrdup(key), .line = r->line };
+	r->seen[r->seen_count++] = (struct seen) { .section = xstrdup(section), .key = xstrdup(key),
+	    .line = r->line };
 	entry_tell(r, section, key, value);
 	return 1;
 }
 
-void ini_read_text(const char *file, const char *text, size_t len, ini_fn fn, void *arg, struct ini_faults *faults)
+void ini_read_text(const char *file, const char *text, size_t len, ini_fn fn, void *arg,
+    struct ini_faults *faults)
 {
-	struct reader r = { .file = file, .p = text, .end = text + len, .fn = fn, .arg = arg, .faults = faults };
+	struct reader r = { .file = file, .p = text, .end = text + len, .fn = fn, .arg = arg,
+	    .faults = faults };
 	size_t faults_before = faults->count;
 
 	if (len > INI_FILE_MAX) {
@@ -204,7 +209,8 @@ void ini_read_text(const char *file, const char *text, size_t len, ini_fn fn, vo
 		r.p += 3;
 	ini_max_line = INI_LINE_MAX + 3; /* the library's own, and ours alone to set: the default is 200 */
 	int rc = ini_parse_stream(line_read, &r, entry_found, &r);
-	if (rc != 0 && faults->count == faults_before) /* the library found what the reader did not: say so all the same */
+	/* The library found what the reader did not: say so all the same. */
+	if (rc != 0 && faults->count == faults_before)
 		ini_fault(faults, file, rc > 0 ? (unsigned) rc : 0, "not understood");
 	for (size_t i = 0; i < r.seen_count; i++) {
 		free(r.seen[i].section);

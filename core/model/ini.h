@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * INI files, read strictly: whatever a person wrote is either handed to the caller or is a fault with file and line.
- * Private to core/model. Nothing here knows a section or a key by name.
+ * INI files, read strictly: whatever a person wrote is either handed to the caller or is a fault with file
+ * and line. Private to core/model. Nothing here knows a section or a key by name.
  */
 #pragma once
 
@@ -38,11 +38,14 @@ void ini_fault(struct ini_faults *f, const char *file, unsigned line, const char
 void ini_faults_done(struct ini_faults *f);
 
 /*
- * ini_read_text: `file` is what faults call the text. Refused, by line: lines over INI_LINE_MAX, NUL and other control
- * characters, text that is not UTF-8, continuation lines, a key outside any section, a key twice in a section, and
- * whatever has no form of its own. A byte-order mark is passed over. Lines come to `fn` in their order.
+ * ini_read_text: `file` is what faults call the text. Refused, by line: lines over INI_LINE_MAX, NUL and
+ * other control characters, text that is not UTF-8, continuation lines, a key outside any section, a key
+ * twice in a section, and whatever has no form of its own. A byte-order mark is passed over. Lines come to
+ * `fn` in their order.
  */
-void ini_read_text(const char *file, const char *text, size_t len, ini_fn fn, void *arg, struct ini_faults *faults);
+void ini_read_text(const char *file, const char *text, size_t len, ini_fn fn, void *arg,
+    struct ini_faults *faults);
 
-/* ini_nearest: appends "; did you mean 'memory'?" where a name of the NULL-terminated list is near enough. Returns buf. */
+/* ini_nearest: appends "; did you mean 'memory'?" where a name of the NULL-terminated list is near enough.
+ * Returns buf. */
 const char *ini_nearest(const char *word, const char *const *names, char *buf, size_t size);

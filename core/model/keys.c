@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of a preset's keys, and the few ways in which their values are taken and shown. A value is checked here as
- * far as it can be without asking the machine; whether a backend can hold it is the backend's to say.
+ * The table of a preset's keys, and the few ways in which their values are taken and shown. A value is
+ * checked here as far as it can be without asking the machine; whether a backend can hold it is the backend's
+ * to say.
  */
 #include "core/model/keys.h"
 
@@ -85,8 +86,8 @@ static int switch_set(struct policy *p, const struct preset_key *k, const char *
 	bool *field = field_of(p, k);
 
 	if (strcmp(value, k->words[0].word) != 0 && strcmp(value, k->words[1].word) != 0)
-		return err_say(e, EINVAL, "'%.60s' is no value of '%s' in [%s] (%s | %s)", value, k->name, k->section,
-		    k->words[0].word, k->words[1].word);
+		return err_say(e, EINVAL, "'%.60s' is no value of '%s' in [%s] (%s | %s)", value, k->name,
+		    k->section, k->words[0].word, k->words[1].word);
 	*field = strcmp(value, k->words[1].word) == 0;
 	return 0;
 }
@@ -117,7 +118,8 @@ static void text_show(const struct policy *p, const struct preset_key *k, struct
 static int name_set(struct policy *p, const struct preset_key *k, const char *value, struct err *e)
 {
 	if (!named_ok(value))
-		return err_say(e, EINVAL, "'%.64s' is no name; names are of a-z, 0-9, '-', '_' and '.'", value);
+		return err_say(e, EINVAL, "'%.64s' is no name; names are of a-z, 0-9, '-', '_' and '.'",
+		    value);
 	return text_set(p, k, value, e);
 }
 
@@ -141,7 +143,8 @@ static int run_as_set(struct policy *p, const struct preset_key *k, const char *
 
 	/* 0 would give root's own id to the target; the last value means "no change" to setuid(2)'s kin. */
 	if (str_to_u64(value, &id) < 0 || id == 0 || id >= UINT32_MAX)
-		return err_say(e, EINVAL, "'%s' cannot be '%.40s'; write an unprivileged user's number, as 65534", k->name, value);
+		return err_say(e, EINVAL,
+		    "'%s' cannot be '%.40s'; write an unprivileged user's number, as 65534", k->name, value);
 	p->run_as = (uint32_t) id;
 	return 0;
 }
@@ -161,7 +164,8 @@ static int spare_set(struct policy *p, const struct preset_key *k, const char *v
 	return 0;
 }
 
-/* Splits a value and takes it for the key's list once each word has passed `check`, which may put another in its place. */
+/* Splits a value and takes it for the key's list once each word has passed `check`, which may put another
+ * in its place. */
 static int list_take(struct policy *p, const struct preset_key *k, const char *value,
     int (*check)(const struct preset_key *k, char **word, struct err *e), struct err *e)
 {
@@ -198,12 +202,14 @@ static int path_check(const struct preset_key *k, char **path, struct err *e)
 		*path = whole;
 	}
 	if (**path != '/')
-		return err_say(e, EINVAL, "'%.100s' in '%s' is no absolute path (paths with blanks cannot be given here)",
+		return err_say(e, EINVAL,
+		    "'%.100s' in '%s' is no absolute path (paths with blanks cannot be given here)",
 		    *path, k->name);
 	for (size_t len = strlen(*path); len > 1 && (*path)[len - 1] == '/'; len--)
 		(*path)[len - 1] = '\0';
 	if (strstr(*path, "/../") != NULL || str_ends(*path, "/.."))
-		return err_say(e, EINVAL, "'%.100s' in '%s' has '..' in it; write the path that is meant", *path, k->name);
+		return err_say(e, EINVAL, "'%.100s' in '%s' has '..' in it; write the path that is meant",
+		    *path, k->name);
 	if (strcmp(*path, "/") == 0)
 		return err_say(e, EINVAL, "'/' in '%s' would be everything; name the folders", k->name);
 	return 0;
@@ -220,7 +226,9 @@ static int root_set(struct policy *p, const struct preset_key *k, const char *va
 
 	if (strcmp(value, "host-usr") != 0 && strcmp(value, "host") != 0) {
 		if (*value != '/' && *value != '~')
-			return err_say(e, EINVAL, "'%.60s' is no value of 'root' (host-usr | host | a folder's or image's path)", value);
+			return err_say(e, EINVAL,
+			    "'%.60s' is no value of 'root' (host-usr | host | a folder's or image's path)",
+			    value);
 		int r = path_check(k, &path, e);
 		if (r < 0)
 			return r;
@@ -245,7 +253,8 @@ static int variable_check(const struct preset_key *k, char **word, struct err *e
 	size_t len = strspn(*word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
 
 	if ((*word)[len] != '\0' || (**word >= '0' && **word <= '9'))
-		return err_say(e, EINVAL, "'%.60s' in '%s' is no name of an environment variable", *word, k->name);
+		return err_say(e, EINVAL, "'%.60s' in '%s' is no name of an environment variable", *word,
+		    k->name);
 	return 0;
 }
 
@@ -332,7 +341,8 @@ static const struct key_word exec_switch[] = {
 };
 
 #define FIELD(f) .field = offsetof(struct policy, f)
-#define LIMIT(n, w) { .section = "limits", .name = (w), .set = limit_set, .show = limit_show, .limit = (n), .needed = true }
+#define LIMIT(n, w) \
+	{ .section = "limits", .name = (w), .set = limit_set, .show = limit_show, .limit = (n), .needed = true }
 #define TEXT .set = text_set, .show = text_show
 #define WORD(w) .set = word_set, .show = word_show, .words = (w)
 #define SWITCH(w) .set = switch_set, .show = switch_show, .words = (w)
@@ -341,8 +351,10 @@ const struct preset_key preset_keys[] = {
 	{ "preset", "name", "how it is asked for", name_set, text_show, FIELD(name), .label = true },
 	{ "preset", "summary", "what it is for", TEXT, FIELD(summary), .label = true },
 	{ "preset", "extends", "another preset, taken first", extends_set, nothing_show, .label = true },
-	{ "preset", "backend", "the mechanism that isolates", name_set, text_show, FIELD(backend), .needed = true },
-	{ "preset", "run_as", "host id of the target where belljar is run by root", run_as_set, u32_show, FIELD(run_as) },
+	{ "preset", "backend", "the mechanism that isolates", name_set, text_show, FIELD(backend),
+	    .needed = true },
+	{ "preset", "run_as", "host id of the target where belljar is run by root", run_as_set, u32_show,
+	    FIELD(run_as) },
 	LIMIT(LIMIT_WALL, "wall"),
 	LIMIT(LIMIT_CPU, "cpu"),
 	LIMIT(LIMIT_CPUS, "cpus"),
@@ -353,26 +365,29 @@ const struct preset_key preset_keys[] = {
 	LIMIT(LIMIT_SPACE, "space"),
 	LIMIT(LIMIT_INODES, "inodes"),
 	LIMIT(LIMIT_OUTPUT, "output"),
-	{ "limits", "on_output_limit", "where there is more output", WORD(output_words), FIELD(on_output_limit) },
+	{ "limits", "on_output_limit", "where there is more output", WORD(output_words),
+	    FIELD(on_output_limit) },
 	{ "limits", "require", "how firmly limits must hold", WORD(require_words), FIELD(require) },
 	{ "filesystem", "root", "what the target sees as /", root_set, text_show, FIELD(root) },
 	{ "filesystem", "read_only", "more host paths, read-only", paths_set, list_show, FIELD(read_only) },
-	{ "filesystem", "writable", "folders it may write to: fresh, sized, gone afterwards", paths_set, list_show,
-	  FIELD(writable) },
+	{ "filesystem", "writable", "folders it may write to: fresh, sized, gone afterwards", paths_set,
+	    list_show, FIELD(writable) },
 	{ "network", "policy", "what of the network it has", WORD(network_words), FIELD(network) },
 	{ "syscalls", "base", "the named set of system calls", base_set, base_show, .needed = true },
 	{ "syscalls", "deny", "calls refused besides", calls_set, list_show, FIELD(deny) },
 	{ "syscalls", "allow", "calls allowed besides", calls_set, list_show, FIELD(allow) },
 	{ "syscalls", "on_denied", "what a refused call comes to", WORD(denied_words), FIELD(on_denied) },
-	{ "environment", "pass", "variables handed on; all others are left out", variables_set, list_show, FIELD(pass) },
+	{ "environment", "pass", "variables handed on; all others are left out", variables_set, list_show,
+	    FIELD(pass) },
 	{ "observe", "syscalls", "refused calls", SWITCH(denied_switch), FIELD(observe.denied) },
 	{ "observe", "network", "network", SWITCH(network_switch), FIELD(observe.network) },
 	{ "observe", "files", "files", WORD(files_words), FIELD(observe.files) },
 	{ "observe", "exec", "programs", SWITCH(exec_switch), FIELD(observe.exec) },
 	{ "microvm", "accel", "how the virtual machine runs", WORD(accel_words), FIELD(microvm.accel) },
-	{ "microvm", "languages", "languages that its image holds", languages_set, list_show, FIELD(microvm.languages) },
+	{ "microvm", "languages", "languages that its image holds", languages_set, list_show,
+	    FIELD(microvm.languages) },
 	{ "microvm", "spare", "machines kept ready, started before they are asked for", spare_set, u32_show,
-	  FIELD(microvm.spare) },
+	    FIELD(microvm.spare) },
 };
 const size_t preset_key_count = ARRAY_LEN(preset_keys);
 
@@ -396,7 +411,8 @@ const struct preset_key *key_find(const char *section, const char *name, struct 
 	if (elsewhere != NULL)
 		err_say(e, EINVAL, "unknown key '%s' in [%s]; it belongs in [%s]", name, section, elsewhere);
 	else
-		err_say(e, EINVAL, "unknown key '%s' in [%s]%s", name, section, ini_nearest(name, names, near, sizeof(near)));
+		err_say(e, EINVAL, "unknown key '%s' in [%s]%s", name, section,
+		    ini_nearest(name, names, near, sizeof(near)));
 	return NULL;
 }
 
@@ -410,7 +426,8 @@ int key_section_check(const char *section, struct err *e)
 			return 0;
 		names[i] = preset_keys[i].section;
 	}
-	return err_say(e, EINVAL, "unknown section [%s]%s", section, ini_nearest(section, names, near, sizeof(near)));
+	return err_say(e, EINVAL, "unknown section [%s]%s", section,
+	    ini_nearest(section, names, near, sizeof(near)));
 }
 
 const char *key_means(const struct preset_key *k)
@@ -422,11 +439,49 @@ const char *key_value_means(const struct policy *p, const struct preset_key *k)
 {
 	if (k->set == root_set && strcmp(p->root, "host") == 0)
 		return "the host's files as they are, with the rights that the target's user has to them";
-	if (k->set == root_set)
-		return strcmp(p->root, "host-usr") == 0 ? "a read-only view of the host's /usr and what it needs" : NULL;
+	if (k->set == root_set && strcmp(p->root, "host-usr") == 0)
+		return "a read-only view of the host's /usr and what it needs";
 	if (k->set == word_set)
 		return k->words[word_value(p, k)].means;
 	if (k->set == switch_set)
 		return k->words[*(const bool *) field_in(p, k)].means;
 	return NULL;
+}
+
+/* What may stand for a value: the words of an enum, or the kind of thing. */
+static void values_describe(const struct preset_key *k, struct buf *out)
+{
+	static const char *const unit_values[] = {
+		[UNIT_TIME] = "TIME (ms s m)", [UNIT_CORES] = "CORES", [UNIT_BYTES] = "SIZE (K M G)",
+		[UNIT_COUNT] = "COUNT",
+	};
+	static const struct {
+		key_set_fn set;
+		const char *value;
+	} kinds[] = {
+		{ name_set, "NAME" }, { extends_set, "NAME" }, { base_set, "NAME" }, { text_set, "WORDS" },
+		{ run_as_set, "NUMBER" }, { spare_set, "NUMBER" }, { root_set, "host-usr | host | PATH" },
+		{ paths_set, "PATH ..." }, { calls_set, "CALL ..." }, { variables_set, "VARIABLE ..." },
+		{ languages_set, "LANGUAGE ..." },
+	};
+
+	if (k->set == limit_set)
+		buf_printf(out, "%s", unit_values[limit_kinds[k->limit].unit]);
+	for (size_t i = 0; k->words != NULL && k->words[i].word != NULL; i++)
+		buf_printf(out, "%s%s", i != 0 ? " | " : "", k->words[i].word);
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (k->set == kinds[i].set)
+			buf_str(out, kinds[i].value);
+}
+
+void preset_keys_describe(struct buf *out)
+{
+	for (size_t i = 0; i < preset_key_count; i++) {
+		const struct preset_key *k = &preset_keys[i];
+		struct buf values = { 0 };
+		FREE char *name = xprintf("%s.%s", k->section, k->name);
+		values_describe(k, &values);
+		buf_printf(out, "%-24s %-12s  %s\n", name, values.data, key_means(k));
+		buf_done(&values);
+	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keys of a preset as one table: section, name, how a value is taken, how it is shown, what it means. Reading,
- * nearest names, `preset show`, `preset diff` and the documentation all walk it, so a key is one row and nothing else.
- * Private to core/model.
+ * The keys of a preset as one table: section, name, how a value is taken, how it is shown, what it means.
+ * Reading, nearest names, `preset show`, `preset diff` and the documentation all walk it, so a key is one row
+ * and nothing else. Private to core/model.
  */
 #pragma once
 
@@ -13,7 +13,8 @@
 
 struct preset_key;
 
-/* set: takes a value into the policy. 0, or -EINVAL with the reason. show: the value as it would be written. */
+/* set: takes a value into the policy. 0, or -EINVAL with the reason. show: the value as it would be
+ * written. */
 typedef int (*key_set_fn)(struct policy *p, const struct preset_key *k, const char *value, struct err *e);
 typedef void (*key_show_fn)(const struct policy *p, const struct preset_key *k, struct buf *out);
 

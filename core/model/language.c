@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Languages: one row each, and the guess at which one a piece of code is in. The guess is careful: code run by the wrong
- * interpreter does things that nobody wrote, so where the signs disagree or are few it is the person who says.
+ * Languages: one row each, and the guess at which one a piece of code is in. The guess is careful: code run
+ * by the wrong interpreter does things that nobody wrote, so where the signs disagree or are few it is the
+ * person who says.
  */
 #include "core/model/launch.h"
 
@@ -20,7 +21,7 @@ static const struct language python = {
 	/* Not python2: run by Python 3 such a program may well start, and do something else. */
 	.interpreters = WORDS("python", "python3", "python3.[0-9]*", "pypy3"),
 	.programs = WORDS("python3"),
-	/* Unbuffered: into a pipe Python keeps its output to itself until it ends, and loses it when it is stopped. */
+	/* Unbuffered: into a pipe Python keeps its output to itself until it ends, or loses it when killed. */
 	.argv = WORDS("%i", "-u", "%f"),
 	.needs_utf8 = true,
 };
@@ -84,8 +85,8 @@ const struct language *const languages[] = { &python, &sh, &bash, &node, &esm, &
 static const struct {
 	const char *alias, *name;
 } aliases[] = {
-	{ "py", "python" }, { "python3", "python" }, { "shell", "sh" }, { "js", "node" }, { "javascript", "node" },
-	{ "nodejs", "node" }, { "mjs", "esm" }, { "pl", "perl" }, { "rb", "ruby" },
+	{ "py", "python" }, { "python3", "python" }, { "shell", "sh" }, { "js", "node" },
+	{ "javascript", "node" }, { "nodejs", "node" }, { "mjs", "esm" }, { "pl", "perl" }, { "rb", "ruby" },
 };
 
 const struct language *language_by_name(const char *name)
@@ -129,7 +130,8 @@ static const char *base_of(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* The program that a "#!" line asks for, env(1) with its options and assignments passed over. NULL: none named. */
+/* The program that a "#!" line asks for, env(1) with its options and assignments passed over. NULL: none
+ * named. */
 static const char *shebang_program(char *line)
 {
 	char *word = word_next(&line);
@@ -228,8 +230,10 @@ static const struct {
 
 static bool sign_fits(const struct sign *s, const char *line)
 {
-	return (s->begins == NULL || str_starts(line, s->begins)) && (s->ends == NULL || str_ends(line, s->ends)) &&
-	    (s->has == NULL || strstr(line, s->has) != NULL) && (s->never == NULL || strpbrk(line, s->never) == NULL);
+	return (s->begins == NULL || str_starts(line, s->begins)) &&
+	    (s->ends == NULL || str_ends(line, s->ends)) &&
+	    (s->has == NULL || strstr(line, s->has) != NULL) &&
+	    (s->never == NULL || strpbrk(line, s->never) == NULL);
 }
 
 static void line_score(char *line, unsigned hits[ARRAY_LEN(signs)])
@@ -300,7 +304,9 @@ static const struct language *by_shebang(const char *code, size_t len, struct er
 	if (program == NULL)
 		return unsure(e, "the first line '#!' names no program", "");
 	const struct language *found = by_interpreter(program);
-	return found != NULL ? found : unsure(e, "the first line asks for a program that is not known here: ", program);
+	if (found == NULL)
+		return unsure(e, "the first line asks for a program that is not known here: ", program);
+	return found;
 }
 
 const struct language *language_guess(const char *file_name, const char *code, size_t len, struct err *e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Launches: one request to run something. Code comes from pastes, pipes and files, so it is looked at before it is
- * taken: what could not be run as it was meant is refused or put right and said, never cut short.
+ * Launches: one request to run something. Code comes from pastes, pipes and files, so it is looked at before
+ * it is taken: what could not be run as it was meant is refused or put right and said, never cut short.
  */
 #include "core/model/launch.h"
 
@@ -68,7 +68,8 @@ struct launch *launch_free(struct launch *l)
 	return NULL;
 }
 
-/* A comment in the first two lines names another encoding: "# -*- coding: latin-1 -*-". PEP 263 has the form. */
+/* A comment in the first two lines names another encoding: "# -*- coding: latin-1 -*-". PEP 263 has the
+ * form. */
 static bool python_has_coding(const char *code, size_t len)
 {
 	const char *p = code, *end = code + len;
@@ -90,13 +91,16 @@ static int code_check(const struct language *lang, const char *code, size_t len,
 	struct text_findings found;
 
 	if (len > CODE_MAX)
-		return err_say(e, EFBIG, "the code is %zu bytes long; at most %u MiB can be run, and it is never cut", len,
+		return err_say(e, EFBIG,
+		    "the code is %zu bytes long; at most %u MiB can be run, and it is never cut", len,
 		    CODE_MAX >> 20);
 	text_inspect(code, len, &found);
 	if (found.nuls > 0)
-		return err_say(e, EINVAL, "line %zu has a NUL byte in it: this is no program text", found.first_nul_line);
+		return err_say(e, EINVAL, "line %zu has a NUL byte in it: this is no program text",
+		    found.first_nul_line);
 	if (found.invalid > 0 && lang != NULL && lang->needs_utf8 && !python_has_coding(code, len))
-		return err_say(e, EILSEQ, "line %zu is not UTF-8, which %s needs; convert the file, or name its encoding "
+		return err_say(e, EILSEQ,
+		    "line %zu is not UTF-8, which %s needs; convert the file, or name its encoding "
 		    "in the first line (# coding: latin-1)", found.first_invalid_line, lang->title);
 	return 0;
 }
@@ -137,7 +141,8 @@ int launch_set_code(struct launch *l, const char *code, size_t len, char **ret_n
 	if (bom)
 		buf_str(&note, "a byte-order mark was left out");
 	if (endings > 0)
-		buf_printf(&note, "%s%zu line ending%s CR LF became LF, since %s takes CR for a part of the line",
+		buf_printf(&note,
+		    "%s%zu line ending%s CR LF became LF, since %s takes CR for a part of the line",
 		    bom ? "; " : "", endings, endings == 1 ? "" : "s", l->language->title);
 
 	free(l->code);

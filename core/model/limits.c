@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limits of a run: their names, what each means, and the text form of their values. Presets, the command line and
- * events all use the one table below. A value that cannot be kept exactly (0.3K, 10 with no unit of time) is refused
- * rather than rounded: a limit is a promise, and nobody should have to guess what it came to.
+ * The limits of a run: their names, what each means, and the text form of their values. Presets, the command
+ * line and events all use the one table below. A value that cannot be kept exactly (0.3K, 10 with no unit of
+ * time) is refused rather than rounded: a limit is a promise, and nobody should have to guess what it came
+ * to.
  */
 #include "core/model/policy.h"
 
@@ -20,7 +21,8 @@ const struct limit_kind limit_kinds[LIMIT_MAX] = {
 	[LIMIT_CPU] = { "cpu", "cpu", "CPU time of the whole tree", UNIT_TIME, NS_PER_MS },
 	/* A quota shorter than 1 ms in the kernel's period of 100 ms is refused by it. */
 	[LIMIT_CPUS] = { "cpus", "cpus", "cores that it may use at once", UNIT_CORES, 10 },
-	[LIMIT_MEMORY] = { "memory", "memory", "memory of the whole tree, tmpfs included, no swap", UNIT_BYTES, 1024 * KIB },
+	[LIMIT_MEMORY] = { "memory", "memory", "memory of the whole tree, tmpfs included, no swap",
+	    UNIT_BYTES, 1024 * KIB },
 	[LIMIT_PROCESSES] = { "processes", "processes", "processes and threads at once", UNIT_COUNT, 1 },
 	/* The three standard ones, and one for the loader to open a library with. */
 	[LIMIT_OPEN_FILES] = { "open_files", "open-files", "open descriptors of one process", UNIT_COUNT, 4 },
@@ -35,8 +37,12 @@ struct suffix {
 	const char *text;
 	uint64_t factor;
 };
-static const struct suffix time_suffixes[] = { { "m", 60 * NS_PER_S }, { "s", NS_PER_S }, { "ms", NS_PER_MS }, { NULL, 0 } };
-static const struct suffix byte_suffixes[] = { { "G", KIB * KIB * KIB }, { "M", KIB * KIB }, { "K", KIB }, { "", 1 }, { NULL, 0 } };
+static const struct suffix time_suffixes[] = {
+	{ "m", 60 * NS_PER_S }, { "s", NS_PER_S }, { "ms", NS_PER_MS }, { NULL, 0 },
+};
+static const struct suffix byte_suffixes[] = {
+	{ "G", KIB * KIB * KIB }, { "M", KIB * KIB }, { "K", KIB }, { "", 1 }, { NULL, 0 },
+};
 static const struct suffix core_suffixes[] = { { "", 1000 }, { NULL, 0 } };
 static const struct suffix count_suffixes[] = { { "", 1 }, { NULL, 0 } };
 
@@ -107,7 +113,8 @@ int limit_parse(enum limit_name name, const char *text, uint64_t *ret_value, str
 		return err_say(e, EINVAL, "%s has no value; write %s", k->name, example);
 	const char *rest = number_parse(text, &value, &places);
 	if (rest == NULL)
-		return err_say(e, EINVAL, "%s cannot be '%.40s'; write %s, or unlimited", k->name, text, example);
+		return err_say(e, EINVAL, "%s cannot be '%.40s'; write %s, or unlimited", k->name, text,
+		    example);
 	const struct suffix *x = suffix_find(k->unit, rest);
 	if (x == NULL && *rest == '\0')
 		return err_say(e, EINVAL, "%s = %.40s has no unit; write %s", k->name, text, example);
@@ -119,18 +126,21 @@ int limit_parse(enum limit_name name, const char *text, uint64_t *ret_value, str
 	for (unsigned i = 0; i < places; i++)
 		divisor *= 10;
 	if (value / divisor > VALUE_MAX / x->factor)
-		return err_say(e, EINVAL, "%s = %.40s is too large; for no limit write unlimited", k->name, text);
+		return err_say(e, EINVAL, "%s = %.40s is too large; for no limit write unlimited", k->name,
+		    text);
 	value *= x->factor;
 	if (value % divisor != 0)
-		return err_say(e, EINVAL, "%s = %.40s is finer than it can be kept; write %s", k->name, text, example);
+		return err_say(e, EINVAL, "%s = %.40s is finer than it can be kept; write %s", k->name, text,
+		    example);
 	value /= divisor;
 	if (value < k->least) {
 		char least[32];
-		return err_say(e, EINVAL, "%s = %.40s is too small for anything to start; the least is %s", k->name,
-		    text, limit_format(name, k->least, least, sizeof(least)));
+		return err_say(e, EINVAL, "%s = %.40s is too small for anything to start; the least is %s",
+		    k->name, text, limit_format(name, k->least, least, sizeof(least)));
 	}
 	if (value > VALUE_MAX)
-		return err_say(e, EINVAL, "%s = %.40s is too large; for no limit write unlimited", k->name, text);
+		return err_say(e, EINVAL, "%s = %.40s is too large; for no limit write unlimited", k->name,
+		    text);
 	*ret_value = (uint64_t) value;
 	return 0;
 }
@@ -170,7 +180,8 @@ const char *limit_format(enum limit_name name, uint64_t value, char *buf, size_t
 		snprintf(form, sizeof(form), "%s%s", number, x->text);
 		/* Of two forms of one length the one without a fraction reads better: 250ms, not 0.25s. */
 		bool shorter = *best == '\0' || strlen(form) < strlen(best);
-		bool plainer = strlen(form) == strlen(best) && strchr(best, '.') != NULL && strchr(form, '.') == NULL;
+		bool plainer = strlen(form) == strlen(best) && strchr(best, '.') != NULL &&
+		    strchr(form, '.') == NULL;
 		if (shorter || plainer)
 			snprintf(best, sizeof(best), "%s", form);
 	}

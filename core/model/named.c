@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds INI files by name. A name is never a path, so that `extends = ../../x` cannot reach outside the two folders.
+ * Finds INI files by name. A name is never a path, so that `extends = ../../x` cannot reach outside the two
+ * folders.
  */
 #include "core/model/named.h"
 
@@ -25,7 +26,8 @@ bool named_ok(const char *name)
 	return len > 0 && len <= NAME_LEN_MAX && name[len] == '\0' && name[0] != '.';
 }
 
-/* The folders to look in, best first. The user's is missing where there is no HOME: the shipped ones still work. */
+/* The folders to look in, best first. The user's is missing where there is no HOME: the shipped ones still
+ * work. */
 static char **folders_of(const char *folder)
 {
 	struct err ignored;
@@ -54,7 +56,8 @@ static int no_such(const char *folder, const char *kind, const char *name, struc
 	for (char **n = names; n != NULL && *n != NULL; n++)
 		buf_printf(&known, "%s%s", n == names ? "" : ", ", *n);
 	if (names == NULL)
-		err_say(e, ENOENT, "no %s '%.64s', and none at all in %.200s/%s", kind, name, data_folder(), folder);
+		err_say(e, ENOENT, "no %s '%.64s', and none at all in %.200s/%s", kind, name, data_folder(),
+		    folder);
 	else
 		err_say(e, ENOENT, "no %s '%.64s'%s (there are: %.250s)", kind, name,
 		    ini_nearest(name, (const char *const *) names, near, sizeof(near)), known.data);
@@ -69,7 +72,8 @@ int named_find(const char *folder, const char *kind, const char *name, const cha
 	char *found = NULL;
 
 	if (!named_ok(name))
-		return err_say(e, ENOENT, "'%.64s' is no name of a %s; names are of a-z, 0-9, '-', '_' and '.'", name, kind);
+		return err_say(e, ENOENT,
+		    "'%.64s' is no name of a %s; names are of a-z, 0-9, '-', '_' and '.'", name, kind);
 	char **folders = folders_of(folder);
 	for (char **f = folders; *f != NULL && found == NULL; f++) {
 		FREE char *path = xprintf("%s/%s.ini", *f, name);
@@ -127,7 +131,8 @@ int chain_enter(struct chain *c, const char *file, struct err *e)
 {
 	for (size_t i = 0; i < c->count; i++)
 		if (same_file(c->files[i], file))
-			return err_say(e, ELOOP, "'extends' goes in a circle: %.200s comes back to itself", file);
+			return err_say(e, ELOOP, "'extends' goes in a circle: %.200s comes back to itself",
+			    file);
 	if (c->count == EXTENDS_MAX)
 		return err_say(e, ELOOP, "more than %d files extend one another", EXTENDS_MAX);
 	c->files[c->count++] = xstrdup(file);
@@ -151,7 +156,8 @@ static int extends_look(void *arg, const struct ini_entry *entry, struct err *e)
 	struct extends_search *s = arg;
 
 	(void) e;
-	if (entry->key != NULL && strcmp(entry->section, s->section) == 0 && strcmp(entry->key, "extends") == 0) {
+	if (entry->key != NULL && strcmp(entry->section, s->section) == 0 &&
+	    strcmp(entry->key, "extends") == 0) {
 		s->found = xstrdup(entry->value);
 		s->line = entry->line;
 	}

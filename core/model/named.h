@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * INI files that are asked for by name: FOLDER/NAME.ini, in the user's own configuration first, then among what the
- * program ships. Private to core/model.
+ * INI files that are asked for by name: FOLDER/NAME.ini, in the user's own configuration first, then among
+ * what the program ships. Private to core/model.
  */
 #pragma once
 
@@ -13,8 +13,9 @@ struct err;
 /* named_ok: lower-case letters, digits, '-', '_', '.', not '.' first: never a path. */
 bool named_ok(const char *name);
 /*
- * named_find: `kind` is the word for messages ("preset"). `not_this` (may be NULL) is a file to pass over: one that
- * takes another of its own name means the other one. Gives: *ret_path. -ENOENT with the nearest name and all of them.
+ * named_find: `kind` is the word for messages ("preset"). `not_this` (may be NULL) is a file to pass over:
+ * one that takes another of its own name means the other one. Gives: *ret_path. -ENOENT with the nearest name
+ * and all of them.
  */
 int named_find(const char *folder, const char *kind, const char *name, const char *not_this, char **ret_path,
     struct err *e);

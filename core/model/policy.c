@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A policy as data: freeing it, saying in words what it enforces, telling two apart, and what becomes of one call.
- * All words come from the tables of keys.c and limits.c and from the system-call set's own file.
+ * A policy as data: freeing it, saying in words what it enforces, telling two apart, and what becomes of one
+ * call. All words come from the tables of keys.c and limits.c and from the system-call set's own file.
  */
 #include "core/model/keys.h"
 
@@ -92,7 +92,8 @@ static char **calls_in_force(const struct policy *p, const struct syscall_group 
 	return calls;
 }
 
-static void group_line(const char *action, const char *rule, const char *means, char *const *calls, struct buf *out)
+static void group_line(const char *action, const char *rule, const char *means, char *const *calls,
+    struct buf *out)
 {
 	FREE char *head = xprintf("calls %s", action);
 
@@ -118,7 +119,8 @@ static void syscalls_describe(const struct policy *p, struct buf *out)
 			strv_free(calls);
 		}
 	}
-	buf_printf(out, "%-24s %-12s  %s\n", "calls absent", "-", "every other call: answered ENOSYS, as if this kernel had none");
+	buf_printf(out, "%-24s %-12s  %s\n", "calls absent", "-",
+	    "every other call: answered ENOSYS, as if this kernel had none");
 }
 
 void policy_describe(const struct policy *p, struct buf *out)
@@ -132,7 +134,8 @@ void policy_describe(const struct policy *p, struct buf *out)
 }
 
 /* Lines of what differs between two values of one key. Returns how many. */
-static int key_diff(const struct policy *a, const struct policy *b, const struct preset_key *k, struct buf *out)
+static int key_diff(const struct policy *a, const struct policy *b, const struct preset_key *k,
+    struct buf *out)
 {
 	struct buf was = { 0 }, is = { 0 };
 	int lines = 0;
@@ -157,7 +160,8 @@ static void call_line(const struct policy *p, const char *sign, const char *call
 	enum syscall_action action = policy_syscall(p, call, &rule);
 	FREE char *name = xprintf("call %s", call);
 
-	buf_printf(out, "%s %-24s %-12s  %s\n", sign, name, action_words[action], *rule != '\0' ? rule : "in no group");
+	buf_printf(out, "%s %-24s %-12s  %s\n", sign, name, action_words[action],
+	    *rule != '\0' ? rule : "in no group");
 }
 
 /* Calls that end differently; a group that only has another name is no difference. */

@@ -100,6 +100,8 @@ int preset_load(const char *name_or_file, struct policy **ret, struct err *e);
 char **preset_names(void);
 /* preset_check: every fault of a file, one line each ("FILE:LINE: …"), appended to `faults`. Returns how many. */
 int preset_check(const char *name_or_file, struct buf *faults, struct err *e);
+/* preset_keys_describe: every key that a preset may have, a line each: its values and what it means. */
+void preset_keys_describe(struct buf *out);
 /* policy_describe: in words, one line a fact, for `preset show`. policy_diff: lines "- …" and "+ …"; 0 when equal. */
 void policy_describe(const struct policy *p, struct buf *out);
 int policy_diff(const struct policy *a, const struct policy *b, struct buf *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Presets: from a name or a file to a policy. A file may extend another, which is read first; then each of its keys is
- * looked up in the table of keys.c. All faults are gathered, so that a person sees them at once; one is enough to
- * refuse the preset.
+ * Presets: from a name or a file to a policy. A file may extend another, which is read first; then each of
+ * its keys is looked up in the table of keys.c. All faults are gathered, so that a person sees them at once;
+ * one is enough to refuse the preset.
  */
 #include "core/model/keys.h"
 
@@ -28,8 +28,8 @@ struct loading {
 	struct ini_faults *faults;
 };
 
-/* What holds where no file of the chain says otherwise: the safe side, and the same for all. Keys that have no safe
- * side (limits, backend, base) must be stated. */
+/* What holds where no file of the chain says otherwise: the safe side, and the same for all. Keys that
+ * have no safe side (limits, backend, base) must be stated. */
 static struct policy *policy_new(void)
 {
 	struct policy *p = xcalloc(1, sizeof(*p));
@@ -107,11 +107,13 @@ static void missing_check(struct loading *l, const char *file)
 {
 	for (size_t i = 0; i < preset_key_count; i++)
 		if (preset_keys[i].needed && !l->stated[i])
-			ini_fault(l->faults, file, 0, "says nothing of '%s' in [%s]; state it, or extend a preset that does",
+			ini_fault(l->faults, file, 0,
+			    "says nothing of '%s' in [%s]; state it, or extend a preset that does",
 			    preset_keys[i].name, preset_keys[i].section);
 }
 
-/* `deny` and `allow` against the set: a slip in a call's name would leave the call as it is without a word. */
+/* `deny` and `allow` against the set: a slip in a call's name would leave the call as it is without a
+ * word. */
 static void calls_check(struct loading *l, const char *file, const char *key, char *const *calls)
 {
 	char near[128];
@@ -121,7 +123,8 @@ static void calls_check(struct loading *l, const char *file, const char *key, ch
 	char **known = syscall_set_calls(l->p->syscalls);
 	for (char *const *call = calls; call != NULL && *call != NULL; call++)
 		if (!strv_has(known, *call))
-			ini_fault(l->faults, file, 0, "unknown call '%s' in '%s' of [syscalls]%s (the set '%s' has no such call)",
+			ini_fault(l->faults, file, 0,
+			    "unknown call '%s' in '%s' of [syscalls]%s (the set '%s' has no such call)",
 			    *call, key, ini_nearest(*call, (const char *const *) known, near, sizeof(near)),
 			    l->p->syscalls->name);
 	strv_free(known);
@@ -139,7 +142,8 @@ static void policy_finish(struct loading *l, const char *file, bool by_name)
 	calls_check(l, file, "allow", p->allow);
 	for (char **call = p->deny; call != NULL && *call != NULL; call++)
 		if (strv_has(p->allow, *call))
-			ini_fault(l->faults, file, 0, "'%s' is in both 'deny' and 'allow' of [syscalls]", *call);
+			ini_fault(l->faults, file, 0, "'%s' is in both 'deny' and 'allow' of [syscalls]",
+			    *call);
 	if (p->name == NULL)
 		p->name = xstrdup(stem);
 	else if (by_name && strcmp(p->name, stem) != 0)
@@ -149,7 +153,8 @@ static void policy_finish(struct loading *l, const char *file, bool by_name)
 	p->file = xstrdup(file);
 }
 
-/* Reads all that is to be read; faults are gathered. -errno where there is no file to speak of. Gives: *ret. */
+/* Reads all that is to be read; faults are gathered. -errno where there is no file to speak of. Gives:
+ * *ret. */
 static int load(const char *name_or_file, struct ini_faults *faults, struct policy **ret, struct err *e)
 {
 	bool by_name = strchr(name_or_file, '/') == NULL;

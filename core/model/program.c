@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks a program up as the sandbox will see it. The user's own PATH is no guide: it may lead to a version manager's shim
- * in the home folder, which the target does not have. So the fixed TARGET_PATH is gone through, and each link on the way
- * to the program must lie in a folder that the policy shows.
+ * Looks a program up as the sandbox will see it. The user's own PATH is no guide: it may lead to a version
+ * manager's shim in the home folder, which the target does not have. So the fixed TARGET_PATH is gone
+ * through, and each link on the way to the program must lie in a folder that the policy shows.
  */
 #include "core/model/launch.h"
 
@@ -35,7 +35,8 @@ static bool folder_is_seen(const struct policy *p, const char *folder)
 	char real[PATH_MAX];
 
 	/* Debian's cc, awk and others go by way of the second, which is shown along with /usr. */
-	if (strcmp(p->root, "host-usr") == 0 && (is_below(folder, "/usr") || is_below(folder, "/etc/alternatives")))
+	if (strcmp(p->root, "host-usr") == 0 &&
+	    (is_below(folder, "/usr") || is_below(folder, "/etc/alternatives")))
 		return true;
 	for (char **shown = p->read_only; shown != NULL && *shown != NULL; shown++)
 		if (realpath(*shown, real) != NULL && is_below(folder, real))
@@ -43,7 +44,7 @@ static bool folder_is_seen(const struct policy *p, const char *folder)
 	return false;
 }
 
-/* One step: `path` becomes FOLDER/NAME with the folder's links resolved. False where the folder is not seen. */
+/* One step: `path` becomes FOLDER/NAME with the folder's links resolved. False: the folder is not seen. */
 static bool path_settle(const struct policy *p, char path[PATH_MAX])
 {
 	char folder[PATH_MAX];
@@ -90,7 +91,8 @@ static bool program_is_seen(const struct policy *p, const char *start)
 /* The same below a folder that becomes the target's root: links in it lead nowhere else. */
 static bool program_is_in_root(const char *root, const char *path)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+	    .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	struct stat st;
 	CLOSE_FD int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -162,16 +164,20 @@ static int explain_missing(const char *name, const char *outside, struct err *e)
 	char folder[PATH_MAX];
 
 	if (outside == NULL)
-		return err_say(e, ENOENT, "%.60s is not installed where the sandbox looks: " TARGET_PATH, name);
+		return err_say(e, ENOENT, "%.60s is not installed where the sandbox looks: " TARGET_PATH,
+		    name);
 	if (is_script(outside))
-		return err_say(e, ENOENT, "%.60s is only at %.150s, a version manager's shim that the sandbox does not see; "
-		    "install it in /usr, or show the real one's folder: read_only = FOLDER in [filesystem] of a preset",
+		return err_say(e, ENOENT,
+		    "%.60s is only at %.150s, a version manager's shim that the sandbox does not see; "
+		    "install it in /usr, or show the real one's folder: read_only = FOLDER in [filesystem] "
+		    "of a preset",
 		    name, outside);
 	if (realpath(outside, folder) == NULL)
 		snprintf(folder, sizeof(folder), "%s", outside);
 	for (int up = 0; up < 2 && strrchr(folder, '/') > folder; up++) {
 		char *slash = strrchr(folder, '/');
-		if (up == 1 && strcmp(slash, "/bin") != 0) /* of /x/bin/python3 it takes /x, for its libraries */
+		/* Of /x/bin/python3 it takes /x, for its libraries. */
+		if (up == 1 && strcmp(slash, "/bin") != 0)
 			break;
 		*slash = '\0';
 	}

@@ -5,11 +5,12 @@
  *	[set]     name, summary, extends
  *	[allow]   GROUP = CALL CALL …     the call is made
  *	[refuse]  GROUP = CALL CALL …     EPERM: it exists, and is not for this program
- *	[absent]  GROUP = CALL CALL …     ENOSYS: as if this kernel had no such call, so that a library falls back
+ *	[absent]  GROUP = CALL CALL …     ENOSYS: as if the kernel had no such call: a library falls back
  *	[means]   GROUP = WORDS           for a person
  *
- * The groups of an extended set come first and later ones win, so a set can take single calls away from its parent. A
- * set says nothing of arguments (which clone flags, which ioctl): those are decided where the filter is made.
+ * The groups of an extended set come first and later ones win, so a set can take single calls away from its
+ * parent. A set says nothing of arguments (which clone flags, which ioctl): those are decided where the
+ * filter is made.
  */
 #include "core/model/syscalls.h"
 
@@ -123,12 +124,14 @@ static int calls_check(const struct set_loading *l, char *const *calls, const ch
 	return 0;
 }
 
-static int group_add(struct set_loading *l, const char *name, enum syscall_action action, const char *value, struct err *e)
+static int group_add(struct set_loading *l, const char *name, enum syscall_action action, const char *value,
+    struct err *e)
 {
 	struct syscall_set *s = l->set;
 
 	if (!named_ok(name))
-		return err_say(e, EINVAL, "'%s' is no name of a group; names are of a-z, 0-9, '-', '_' and '.'", name);
+		return err_say(e, EINVAL,
+		    "'%s' is no name of a group; names are of a-z, 0-9, '-', '_' and '.'", name);
 	if (group_find(s, l->own, name) != NULL)
 		return err_say(e, EINVAL, "group '%s' stands twice", name);
 	char **calls = strv_split(value);
@@ -161,10 +164,12 @@ static int set_key(struct set_loading *l, const struct ini_entry *entry, struct 
 	if (strcmp(entry->key, "name") == 0) {
 		/* Rules are called after the set; two sets of one name would make them say the wrong file. */
 		if (strcmp(entry->value, l->stem) != 0)
-			return err_say(e, EINVAL, "the name is '%.64s', but the file is %s.ini", entry->value, l->stem);
+			return err_say(e, EINVAL, "the name is '%.64s', but the file is %s.ini", entry->value,
+			    l->stem);
 		return 0;
 	}
-	return err_say(e, EINVAL, "unknown key '%s' in [set]%s", entry->key, ini_nearest(entry->key, keys, near, sizeof(near)));
+	return err_say(e, EINVAL, "unknown key '%s' in [set]%s", entry->key,
+	    ini_nearest(entry->key, keys, near, sizeof(near)));
 }
 
 static int set_entry(void *arg, const struct ini_entry *entry, struct err *e)
@@ -184,7 +189,8 @@ static int set_entry(void *arg, const struct ini_entry *entry, struct err *e)
 		return set_key(l, entry, e);
 	if (strcmp(entry->section, "means") == 0) {
 		if (*entry->value == '\0')
-			return err_say(e, EINVAL, "group '%s' means nothing; say what its calls are for", entry->key);
+			return err_say(e, EINVAL, "group '%s' means nothing; say what its calls are for",
+			    entry->key);
 		buf_add(&l->means_given, entry->key, strlen(entry->key) + 1);
 		buf_add(&l->means_given, entry->value, strlen(entry->value) + 1);
 		return 0;
@@ -195,7 +201,8 @@ static int set_entry(void *arg, const struct ini_entry *entry, struct err *e)
 	return 0; /* below an unknown section, which was told */
 }
 
-/* Gives each group of the file its words: its own, else those of a parent's group of that name, else the bare name. */
+/* Gives each group of the file its words: its own, else those of a parent's group of that name, else the
+ * bare name. */
 static void means_apply(struct set_loading *l)
 {
 	const char *p = l->means_given.data, *end = p != NULL ? p + l->means_given.len : NULL;
@@ -205,7 +212,8 @@ static void means_apply(struct set_loading *l)
 		struct syscall_group *g = group_find(l->set, l->own, name);
 		p = words + strlen(words) + 1;
 		if (g == NULL) {
-			ini_fault(l->faults, l->file, 0, "[means] speaks of a group '%s', which the file does not have", name);
+			ini_fault(l->faults, l->file, 0,
+			    "[means] speaks of a group '%s', which the file does not have", name);
 			continue;
 		}
 		g->means = xstrdup(words);

@@ -9,8 +9,8 @@
 struct err;
 struct syscall_set;
 
-/* syscall_set_load: presets/syscalls/NAME.ini, the user's before the shipped one. Gives: *ret. -ENOENT with the nearest
- * name, -EINVAL with the first fault. syscall_set_free: accepts NULL, returns NULL. */
+/* syscall_set_load: presets/syscalls/NAME.ini, the user's before the shipped one. Gives: *ret. -ENOENT
+ * with the nearest name, -EINVAL with the first fault. syscall_set_free: accepts NULL, returns NULL. */
 int syscall_set_load(const char *name, struct syscall_set **ret, struct err *e);
 struct syscall_set *syscall_set_free(struct syscall_set *s);
 /* syscall_set_knows: some group names the call. */

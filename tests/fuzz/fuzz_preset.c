@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preset files from anybody. The first byte chooses whether the text is a preset or a set of system calls; the rest is
- * the file. It must never crash or leak; what is taken must be describable, equal to itself, and without a fault in
- * preset_check; what is refused must have said why.
+ * Preset files from anybody. The first byte chooses whether the text is a preset or a set of system calls;
+ * the rest is the file. It must never crash or leak; what is taken must be describable, equal to itself, and
+ * without a fault in preset_check; what is refused must have said why.
  */
 #include "core/base/base.h"
 #include "core/model/policy.h"

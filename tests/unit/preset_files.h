@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A folder of presets made for one test: BELLJAR_DATA is what the program ships, XDG_CONFIG_HOME the user's own.
+ * A folder of presets made for one test: BELLJAR_DATA is what the program ships, XDG_CONFIG_HOME the user's
+ * own.
  */
 #pragma once
 

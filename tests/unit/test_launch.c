@@ -94,14 +94,16 @@ static void test_endings(void **state)
 	takes("bash", TEXT("a=1\r\necho $a\r\n"), "a=1\necho $a\n", "2 line endings CR LF became LF");
 	takes("sh", TEXT("a\r\n"), "a\n", "1 line ending CR LF became LF");
 	takes("sh", TEXT("a\r\r\nb\rc\r"), "a\r\nb\rc\r", "1 line ending"); /* only the pair is an ending */
-	takes("python", TEXT("s = 'a\rb'\r\n"), "s = 'a\rb'\r\n", NULL);    /* a CR in a string is the program's own */
+	/* a CR in a string is the program's own */
+	takes("python", TEXT("s = 'a\rb'\r\n"), "s = 'a\rb'\r\n", NULL);
 }
 
 static void test_byte_order_mark(void **state)
 {
 	(void) state;
 	takes("python", TEXT("\xef\xbb\xbfprint(1)\n"), "print(1)\n", "byte-order mark was left out");
-	takes("sh", TEXT("\xef\xbb\xbf#!/bin/sh\r\n"), "#!/bin/sh\n", "byte-order mark was left out; 1 line ending");
+	takes("sh", TEXT("\xef\xbb\xbf#!/bin/sh\r\n"), "#!/bin/sh\n",
+	    "byte-order mark was left out; 1 line ending");
 	takes("python", TEXT("\xef\xbb\xbf"), "", "byte-order mark");
 	takes("python", TEXT("x\xef\xbb\xbf"), "x\xef\xbb\xbf", NULL);
 }
@@ -113,13 +115,15 @@ static void test_refused(void **state)
 	refuses(NULL, TEXT("\0"), EINVAL, "line 1 has a NUL byte");
 	refuses("python", TEXT("a\n\nx = '\xe9'\n"), EILSEQ, "line 3 is not UTF-8, which Python 3 needs");
 	refuses("python", TEXT("x = 'coding: latin-1 \xe9'\n"), EILSEQ, "line 1 is not UTF-8");
-	refuses("python", TEXT("\n\n# coding: latin-1\nx = '\xe9'\n"), EILSEQ, "line 4 is not UTF-8"); /* too late there */
+	/* too late there */
+	refuses("python", TEXT("\n\n# coding: latin-1\nx = '\xe9'\n"), EILSEQ, "line 4 is not UTF-8");
 }
 
 static void test_named_encoding(void **state)
 {
 	(void) state;
-	takes("python", TEXT("# -*- coding: latin-1 -*-\nx = '\xe9'\n"), "# -*- coding: latin-1 -*-\nx = '\xe9'\n", NULL);
+	takes("python", TEXT("# -*- coding: latin-1 -*-\nx = '\xe9'\n"),
+	    "# -*- coding: latin-1 -*-\nx = '\xe9'\n", NULL);
 	takes("python", TEXT("#!/usr/bin/python3\n# vim: set fileencoding=latin-1 :\n'\xe9'"),
 	    "#!/usr/bin/python3\n# vim: set fileencoding=latin-1 :\n'\xe9'", NULL);
 }
@@ -144,7 +148,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new), cmocka_unit_test(test_as_it_is), cmocka_unit_test(test_endings),
-		cmocka_unit_test(test_byte_order_mark), cmocka_unit_test(test_refused), cmocka_unit_test(test_named_encoding),
+		cmocka_unit_test(test_byte_order_mark), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_named_encoding),
 		cmocka_unit_test(test_size),
 	};
 

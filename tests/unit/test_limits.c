@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits as text: what is taken, what is refused and with which words, and that formatting is the inverse of parsing.
+ * Limits as text: what is taken, what is refused and with which words, and that formatting is the inverse of
+ * parsing.
  */
 #include "core/base/base.h"
 #include "core/model/policy.h"
@@ -104,7 +105,8 @@ static void test_unlimited(void **state)
 
 static void test_refused_by_all(void **state)
 {
-	static const char *const bad[] = { "-1", "+1", "-", ".", ".5", "5.", "5.s", "1..5s", "0x10", "1e3", "ten", " 10s", "\n" };
+	static const char *const bad[] = { "-1", "+1", "-", ".", ".5", "5.", "5.s", "1..5s", "0x10", "1e3",
+	    "ten", " 10s", "\n" };
 
 	(void) state;
 	for (enum limit_name name = 0; name < LIMIT_MAX; name++) {
@@ -140,7 +142,8 @@ static void test_formats(void **state)
 
 	(void) state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		assert_string_equal(limit_format(cases[i].name, cases[i].value, text, sizeof(text)), cases[i].text);
+		assert_string_equal(limit_format(cases[i].name, cases[i].value, text, sizeof(text)),
+		    cases[i].text);
 }
 
 /* Every value that can be had parses back from its own text. */
@@ -176,8 +179,10 @@ static void test_small_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_times), cmocka_unit_test(test_sizes), cmocka_unit_test(test_cores_and_counts),
-		cmocka_unit_test(test_unlimited), cmocka_unit_test(test_refused_by_all), cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_times), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_cores_and_counts),
+		cmocka_unit_test(test_unlimited), cmocka_unit_test(test_refused_by_all),
+		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_small_buffer),
 	};
 

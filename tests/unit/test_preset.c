@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Presets from file to policy: what is taken, whom an `extends` finds, which words a fault gets, and that what the
- * program ships says what it promises.
+ * Presets from file to policy: what is taken, whom an `extends` finds, which words a fault gets, and that
+ * what the program ships says what it promises.
  */
 #include "core/base/base.h"
 #include "core/model/policy.h"
@@ -68,7 +68,8 @@ static void test_whole(void **state)
 static void test_every_key(void **state)
 {
 	(void) state;
-	files_write("presets/x.ini", "[preset]\nname = x\nextends = whole\nsummary = S\nbackend = microvm\nrun_as = 1234\n"
+	files_write("presets/x.ini",
+	    "[preset]\nname = x\nextends = whole\nsummary = S\nbackend = microvm\nrun_as = 1234\n"
 	    "[limits]\nwall = unlimited\non_output_limit = stop\nrequire = kernel\n"
 	    "[filesystem]\nroot = /srv/root/\nread_only = /opt/a, /opt/b/\nwritable = /w\n"
 	    "[network]\npolicy = host\n[syscalls]\ndeny = read\nallow = ptrace kcmp\non_denied = ask\n"
@@ -99,11 +100,14 @@ static void test_every_key(void **state)
 static void test_faults(void **state)
 {
 	(void) state;
-	refuses_text("[limits]\nmemry = 1G\n", "x.ini:4: unknown key 'memry' in [limits]; did you mean 'memory'?");
+	refuses_text("[limits]\nmemry = 1G\n",
+	    "x.ini:4: unknown key 'memry' in [limits]; did you mean 'memory'?");
 	refuses_text("[limits]\nxyzzy = 1G\n", "x.ini:4: unknown key 'xyzzy' in [limits]");
 	refuses_text("[limts]\nmemory = 1G\n", "x.ini:3: unknown section [limts]; did you mean 'limits'?");
-	refuses_text("[network]\nmemory = 1G\n", "x.ini:4: unknown key 'memory' in [network]; it belongs in [limits]");
-	refuses_text("[network]\npolicy = hots\n", "x.ini:4: 'hots' is no value of 'policy' in [network]; did you mean 'host'?");
+	refuses_text("[network]\nmemory = 1G\n",
+	    "x.ini:4: unknown key 'memory' in [network]; it belongs in [limits]");
+	refuses_text("[network]\npolicy = hots\n",
+	    "x.ini:4: 'hots' is no value of 'policy' in [network]; did you mean 'host'?");
 	refuses_text("[limits]\nmemory = 1GB\n", "x.ini:4: memory = 1GB ends in 'GB'");
 	refuses_text("[limits]\nmemory =\n", "x.ini:4: memory has no value");
 	refuses_text("backend =\n", "x.ini:3: ");
@@ -122,7 +126,8 @@ static void test_faults(void **state)
 	refuses_text("[microvm]\nlanguages = cobol\n", "'cobol' in 'languages' is no language");
 	refuses_text("[microvm]\nspare = 99\n", "'spare' cannot be '99'");
 	refuses_text("[syscalls]\nbase = tinny\n", "x.ini:4: no syscall set 'tinny'; did you mean 'tiny'?");
-	refuses_text("[syscalls]\ndeny = raed\n", "unknown call 'raed' in 'deny' of [syscalls]; did you mean 'read'?");
+	refuses_text("[syscalls]\ndeny = raed\n",
+	    "unknown call 'raed' in 'deny' of [syscalls]; did you mean 'read'?");
 	refuses_text("[syscalls]\nallow = Read\n", "x.ini:4: 'Read' in 'allow' is no name of a system call");
 	refuses_text("[syscalls]\nallow = read\ndeny = write read\n", "'read' is in both 'deny' and 'allow'");
 }
@@ -208,7 +213,8 @@ static void test_chains(void **state)
 	refuses("x", EINVAL, "x.ini:2: '../../whole' is no name of a preset");
 	for (int i = 0; i < 9; i++) {
 		FREE char *path = xprintf("presets/c%d.ini", i);
-		FREE char *text = xprintf("[preset]\nextends = %s%.0d\n", i == 8 ? "whole" : "c", i == 8 ? 0 : i + 1);
+		FREE char *text = xprintf("[preset]\nextends = %s%.0d\n", i == 8 ? "whole" : "c",
+		    i == 8 ? 0 : i + 1);
 		files_write(path, text);
 	}
 	refuses("c0", EINVAL, "more than 8 files extend one another");
@@ -231,7 +237,8 @@ static void test_check_tells_all(void **state)
 	struct err e = { 0 };
 
 	(void) state;
-	files_write("presets/x.ini", "[preset]\nextends = whole\n[limits]\nmemry = 1\nwall = 0s\n  more\n[what]\nx = 1\n");
+	files_write("presets/x.ini",
+	    "[preset]\nextends = whole\n[limits]\nmemry = 1\nwall = 0s\n  more\n[what]\nx = 1\n");
 	assert_int_equal(preset_check("x", &faults, &e), 4);
 	assert_non_null(strstr(faults.data, "x.ini:4: "));
 	assert_non_null(strstr(faults.data, "x.ini:5: "));
@@ -263,7 +270,8 @@ static void test_describe_and_diff(void **state)
 	struct buf out = { 0 };
 
 	(void) state;
-	files_write("presets/x.ini", "[preset]\nextends = whole\n[limits]\nmemory = 1G\n[syscalls]\nallow = ptrace\n");
+	files_write("presets/x.ini",
+	    "[preset]\nextends = whole\n[limits]\nmemory = 1G\n[syscalls]\nallow = ptrace\n");
 	struct policy *a = loads("whole"), *b = loads("x");
 	policy_describe(a, &out);
 	assert_non_null(strstr(out.data, "limits.memory            256M "));
@@ -285,6 +293,32 @@ static void test_describe_and_diff(void **state)
 	policy_free(b);
 }
 
+/* The table is whole: each row says what may stand for a value and what it means, and no key is there
+ * twice. */
+static void test_keys_table(void **state)
+{
+	struct buf out = { 0 };
+	char **seen = NULL;
+
+	(void) state;
+	preset_keys_describe(&out);
+	char *rest = out.data, *line;
+	while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
+		char *name = strsep(&line, " ");
+		assert_non_null(strchr(name, '.'));
+		assert_false(strv_has(seen, name));
+		seen = strv_add(seen, name);
+		line += strspn(line, " ");
+		const char *means = strstr(line, "  ");
+		assert_true(means != NULL && means > line);
+		assert_true(strlen(means + strspn(means, " ")) > 3);
+	}
+	assert_true(strv_has(seen, "limits.memory") && strv_has(seen, "microvm.spare"));
+	assert_true(strv_has(seen, "preset.run_as"));
+	strv_free(seen);
+	buf_done(&out);
+}
+
 /* ---- what is shipped ---- */
 
 static int shipped_setup(void **state)
@@ -301,8 +335,8 @@ static void test_shipped(void **state)
 	struct err e = { 0 };
 
 	(void) state;
-	assert_true(strv_has(names, "namespaces") && strv_has(names, "subprocess") && strv_has(names, "classroom") &&
-	    strv_has(names, "data-analysis") && strv_has(names, "test-runner"));
+	assert_true(strv_has(names, "namespaces") && strv_has(names, "subprocess") &&
+	    strv_has(names, "classroom") && strv_has(names, "data-analysis") && strv_has(names, "test-runner"));
 	for (char **name = names; *name != NULL; name++) {
 		struct buf out = { 0 };
 		struct policy *p = loads(*name);
@@ -315,8 +349,10 @@ static void test_shipped(void **state)
 		assert_int_equal(policy_syscall(p, "ptrace", NULL), SYSCALL_REFUSE);
 		assert_int_equal(policy_syscall(p, "read", NULL), SYSCALL_ALLOW);
 		assert_int_equal(policy_syscall(p, "clone3", NULL), SYSCALL_ABSENT);
-		for (size_t i = 0; i < p->syscalls->group_count; i++) /* "set:group" would be no words for a person */
-			assert_string_not_equal(p->syscalls->groups[i].means, "");
+		/* Each group of calls has words for a person: without any it would mean its own name. */
+		for (size_t i = 0; i < p->syscalls->group_count; i++)
+			assert_string_not_equal(p->syscalls->groups[i].means,
+			    strchr(p->syscalls->groups[i].rule, ':') + 1);
 		buf_done(&out);
 		policy_free(p);
 	}
@@ -327,8 +363,10 @@ static void test_shipped(void **state)
 static void test_shipped_levels(void **state)
 {
 	static const uint64_t want[LIMIT_MAX] = {
-		[LIMIT_WALL] = 10 * NS_PER_S, [LIMIT_CPU] = 10 * NS_PER_S, [LIMIT_CPUS] = 1000, [LIMIT_MEMORY] = 256u << 20,
-		[LIMIT_PROCESSES] = 64, [LIMIT_OPEN_FILES] = 256, [LIMIT_FILE_SIZE] = 32u << 20, [LIMIT_SPACE] = 64u << 20,
+		[LIMIT_WALL] = 10 * NS_PER_S, [LIMIT_CPU] = 10 * NS_PER_S, [LIMIT_CPUS] = 1000,
+		[LIMIT_MEMORY] = 256u << 20,
+		[LIMIT_PROCESSES] = 64, [LIMIT_OPEN_FILES] = 256, [LIMIT_FILE_SIZE] = 32u << 20,
+		[LIMIT_SPACE] = 64u << 20,
 		[LIMIT_INODES] = 10000, [LIMIT_OUTPUT] = 16u << 20,
 	};
 	struct policy *n = loads("namespaces"), *s = loads("subprocess");
@@ -353,11 +391,14 @@ static void test_shipped_levels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_files(test_whole), with_files(test_every_key), with_files(test_faults), with_files(test_home_in_paths),
+		with_files(test_whole), with_files(test_every_key), with_files(test_faults),
+		with_files(test_home_in_paths),
 		with_files(test_must_be_stated), with_files(test_names), with_files(test_user_before_shipped),
-		with_files(test_by_file), with_files(test_chains), with_files(test_parents_fault_has_its_file),
+		with_files(test_by_file), with_files(test_chains),
+		with_files(test_parents_fault_has_its_file),
 		with_files(test_check_tells_all), with_files(test_lost_parent_is_one_fault),
-		with_files(test_describe_and_diff), with_shipped(test_shipped), with_shipped(test_shipped_levels),
+		with_files(test_describe_and_diff), cmocka_unit_test(test_keys_table),
+		with_shipped(test_shipped), with_shipped(test_shipped_levels),
 	};
 
 	return cmocka_run_group_tests_name("preset", tests, NULL, NULL);

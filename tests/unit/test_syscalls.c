@@ -55,7 +55,8 @@ static void test_groups(void **state)
 static void test_extends(void **state)
 {
 	(void) state;
-	files_write("presets/syscalls/child.ini", "[set]\nextends = tiny\n[refuse]\nfiles = write\n[allow]\nnew = ptrace brk\n");
+	files_write("presets/syscalls/child.ini",
+	    "[set]\nextends = tiny\n[refuse]\nfiles = write\n[allow]\nnew = ptrace brk\n");
 	struct syscall_set *s = loads("child");
 	struct policy p = { .syscalls = s };
 	const char *rule;
@@ -65,7 +66,8 @@ static void test_extends(void **state)
 	assert_string_equal(rule, "tiny:files");
 	assert_int_equal(policy_syscall(&p, "write", &rule), SYSCALL_REFUSE);
 	assert_string_equal(rule, "child:files");
-	assert_string_equal(s->groups[3].means, "reading and writing"); /* but a group of the same name means the same */
+	/* but a group of the same name means the same */
+	assert_string_equal(s->groups[3].means, "reading and writing");
 	assert_int_equal(policy_syscall(&p, "ptrace", &rule), SYSCALL_ALLOW);
 	assert_string_equal(rule, "child:new");
 	assert_int_equal(policy_syscall(&p, "clone3", &rule), SYSCALL_ABSENT);
@@ -92,7 +94,8 @@ static void test_preset_wins(void **state)
 	assert_string_equal(rule, "preset:allow");
 	assert_int_equal(policy_syscall(&p, "ptrace", NULL), SYSCALL_REFUSE);
 	p.syscalls = NULL;
-	assert_int_equal(policy_syscall(&p, "ptrace", &rule), SYSCALL_ABSENT); /* nothing known is nothing allowed */
+	/* nothing known is nothing allowed */
+	assert_int_equal(policy_syscall(&p, "ptrace", &rule), SYSCALL_ABSENT);
 	syscall_set_free(s);
 }
 
@@ -120,7 +123,8 @@ static void test_faults(void **state)
 static void test_users_set(void **state)
 {
 	(void) state;
-	files_write("config/belljar/presets/syscalls/tiny.ini", "[set]\nextends = tiny\n[refuse]\nmine = read\n");
+	files_write("config/belljar/presets/syscalls/tiny.ini",
+	    "[set]\nextends = tiny\n[refuse]\nmine = read\n");
 	struct syscall_set *s = loads("tiny");
 	assert_int_equal(s->group_count, 4);
 	assert_int_equal(s->groups[3].action, SYSCALL_REFUSE);
@@ -132,7 +136,8 @@ static void test_users_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_files(test_groups), with_files(test_extends), with_files(test_preset_wins), with_files(test_faults),
+		with_files(test_groups), with_files(test_extends), with_files(test_preset_wins),
+		with_files(test_faults),
 		with_files(test_users_set),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `belljar preset`: what each preset enforces, in words; what is wrong with a file; what parts two of them. Presets may
- * come from anybody, so every line goes through the scrubber.
+ * `belljar preset`: what each preset enforces, in words; what is wrong with a file; what parts two of them.
+ * Presets may come from anybody, so every line goes through the scrubber.
  */
 #include "core/base/base.h"
 #include "core/model/model.h"
@@ -68,7 +68,8 @@ static void print_lines(const struct look *look, const struct buf *text)
 	}
 }
 
-/* Whose a preset is: below the program's own data, or the user's, which may stand before a shipped one of its name. */
+/* Whose a preset is: below the program's own data, or the user's, which may stand before a shipped one of
+ * its name. */
 static const char *whose(const struct policy *p)
 {
 	FREE char *shipped = xprintf("%s/presets/%s.ini", data_folder(), p->name);
@@ -183,6 +184,17 @@ static int preset_diff(const struct look *look, char **names)
 	return status;
 }
 
+static int preset_keys(const struct look *look, char **names)
+{
+	struct buf out = { 0 };
+
+	(void) names;
+	preset_keys_describe(&out);
+	print_lines(look, &out);
+	buf_done(&out);
+	return STATUS_OK;
+}
+
 static const struct action {
 	const char *name;
 	int least, most; /* names that it takes */
@@ -192,6 +204,7 @@ static const struct action {
 	{ "show", 1, 1, preset_show },
 	{ "check", 1, 1000, preset_check_all },
 	{ "diff", 2, 2, preset_diff },
+	{ "keys", 0, 0, preset_keys },
 };
 
 static int preset_main(const struct look *look, int argc, char **argv)
@@ -205,12 +218,14 @@ static int preset_main(const struct look *look, int argc, char **argv)
 			continue;
 		if (given >= actions[i].least && given <= actions[i].most)
 			return actions[i].run(look, argv + (argc > 2 ? 2 : argc));
-		snprintf(near, sizeof(near), "'%s' takes %d name%s; see belljar preset --help", word, actions[i].least,
+		snprintf(near, sizeof(near), "'%s' takes %d name%s; see belljar preset --help", word,
+		    actions[i].least,
 		    actions[i].least == 1 ? "" : "s");
 		complain(look, near);
 		return STATUS_CANNOT;
 	}
-	snprintf(near, sizeof(near), "'%.60s' is none of list, show, check, diff; see belljar preset --help", word);
+	snprintf(near, sizeof(near),
+	    "'%.60s' is none of list, show, check, diff, keys; see belljar preset --help", word);
 	complain(look, near);
 	return STATUS_CANNOT;
 }
@@ -222,20 +237,22 @@ const struct command command_preset = {
 		"       belljar preset show NAME\n"
 		"       belljar preset check FILE|NAME...\n"
 		"       belljar preset diff NAME NAME\n"
+		"       belljar preset keys\n"
 		"\n"
 		"  list   all presets, yours and the shipped ones, a line each\n"
-		"  show   everything that one enforces: limits, files, network, and each group of system calls\n"
+		"  show   everything that one enforces: limits, files, network, system calls by group\n"
 		"  check  every fault of a preset file, with its line and the nearest known name\n"
 		"  diff   what parts two presets, each call that ends differently included\n"
+		"  keys   all that a preset file may say: sections, keys, their values\n"
 		"\n"
-		"A NAME is looked for in $XDG_CONFIG_HOME/belljar/presets (~/.config/belljar/presets), then among the shipped\n"
-		"presets; a word with a slash in it is a file. A preset of your own begins with:\n"
+		"A NAME is looked for in $XDG_CONFIG_HOME/belljar/presets (~/.config/belljar/presets),\n"
+		"then among the shipped presets; a word with a slash in it is a file. One of your own:\n"
 		"\n"
 		"  [preset]\n"
 		"  extends = namespaces\n"
 		"  [limits]\n"
-		"  memory = 1G            ; sizes take K, M, G; times take ms, s, m; any limit may be unlimited\n"
+		"  memory = 1G            ; sizes take K, M, G; times ms, s, m; any may be unlimited\n"
 		"\n"
-		"Exit status: 0 all well; 1 a fault was found (check), or the two differ (diff); 125 it could not be done.\n",
+		"Exit status: 0 all well; 1 a fault (check) or a difference (diff); 125 it could not be done.\n",
 	.main = preset_main,
 };
