@@ -223,12 +223,12 @@ const char *format_bytes(uint64_t bytes, char *buf, size_t size)
 static const char *format_long(uint64_t s, char *buf, size_t size)
 {
 	bool hours = s >= 3600;
-	uint64_t large = hours ? s / 3600 : s / 60, small = hours ? s % 3600 / 60 : s % 60;
-	const char *large_unit = hours ? "h" : "min", *small_unit = hours ? "min" : "s";
-	if (small)
-		(void) snprintf(buf, size, "%" PRIu64 " %s %" PRIu64 " %s", large, large_unit, small, small_unit);
+	uint64_t large = hours ? s / 3600 : s / 60, rest = hours ? s % 3600 / 60 : s % 60;
+	const char *unit = hours ? "h" : "min", *rest_unit = hours ? "min" : "s";
+	if (rest)
+		(void) snprintf(buf, size, "%" PRIu64 " %s %" PRIu64 " %s", large, unit, rest, rest_unit);
 	else
-		(void) snprintf(buf, size, "%" PRIu64 " %s", large, large_unit);
+		(void) snprintf(buf, size, "%" PRIu64 " %s", large, unit);
 	return buf;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame reader on hostile bytes: what it gives lies within the frame, once bad it stays bad, and a frame that it
- * accepts to the end is the one that the writer would have made of the same fields.
+ * The frame reader on hostile bytes: what it gives lies within the frame, once bad it stays bad, and a frame
+ * that it accepts to the end is the one that the writer would have made of the same fields.
  *
  * The first byte of the input says how many more say which fields are asked for; the rest is the frame.
  */

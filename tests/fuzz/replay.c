@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs one fuzz target on the files of the folders that are named, so that ordinary tests, built by any compiler, meet
- * every input that was ever worth keeping. A folder without files is an error: the inputs must have got lost.
+ * Runs one fuzz target on the files of the folders that are named, so that ordinary tests, built by any
+ * compiler, meet every input that was ever worth keeping. A folder without files is an error: the inputs must
+ * have got lost.
  */
 #include <dirent.h>
 #include <fcntl.h>
