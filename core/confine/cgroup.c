@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control groups of one run: the door, the choice between the ways that a machine may offer, and what they share:
- * making and removing folders, setting limits and reading them back, killing. What version 1 and 2 do differently is
- * behind struct cgroup_ops. See cgroups(7).
+ * The control groups of one run: the door, the choice between the ways that a machine may offer, and what
+ * they share: making and removing folders, setting limits and reading them back, killing. What version 1 and
+ * 2 do differently is behind struct cgroup_ops. See cgroups(7).
  */
 #include "core/confine/cgroup.h"
 
@@ -22,11 +22,15 @@
 #define REMOVE_DEPTH 8 /* of groups below a run's own, which only a nested manager makes */
 
 /*
- * Best first. Our own group of version 2 costs nothing and is nobody else's; a scope costs a question; an outer group is
- * someone else's, though it may be written; version 1 excludes the others, since a controller is in one hierarchy only.
+ * Best first. Our own group of version 2 costs nothing and is nobody else's; a scope costs a question; an
+ * outer group is someone else's, though it may be written; version 1 excludes the others, since a controller
+ * is in one hierarchy only.
  */
 static const struct cgroup_ops *const ways[] = {
-	&cgroup_v2_own_ops, &cgroup_v2_scope_ops, &cgroup_v2_outer_ops, &cgroup_v1_ops,
+	&cgroup_v2_own_ops,
+	&cgroup_v2_scope_ops,
+	&cgroup_v2_outer_ops,
+	&cgroup_v1_ops,
 };
 
 static int real_make_dir(int dirfd, const char *name, mode_t mode)
@@ -74,11 +78,20 @@ int cgroup_set_limit(int dirfd, const char *file, uint64_t value, uint64_t *ret_
 	int r = cgroup_set(dirfd, file, text, got, sizeof got, e);
 	if (r < 0)
 		return r;
-	/* Memory is rounded down to whole pages. More than was asked for, or no number ("max"), is no limit. */
+	/* Memory is rounded down to whole pages. More than was asked for, or no number ("max"), is no
+	 * limit. */
 	if (str_to_u64(got, &held) < 0 || held > value)
 		return err_say(e, EIO, "%s: %s was written, the kernel says %s", file, text, got);
 	*ret_held = held;
 	return 0;
+}
+
+/* The kernel takes no quota below a millisecond. */
+uint64_t cgroup_quota_us(uint64_t millicores)
+{
+	uint64_t quota_us = millicores * (CGROUP_PERIOD_US / 1000);
+
+	return quota_us < 1000 ? 1000 : quota_us;
 }
 
 uint64_t cgroup_number(const struct cgroup_leaf *l, const char *file)
@@ -100,7 +113,8 @@ uint64_t cgroup_key(const struct cgroup_leaf *l, const char *file, const char *k
 	if (!l || file_read_small(l->dir_fd, file, text, sizeof text) < 0)
 		return UNKNOWN_U64;
 	while ((line = strsep(&rest, "\n")))
-		if (strncmp(line, key, len) == 0 && line[len] == ' ' && str_to_u64(line + len + 1, &value) == 0)
+		if (strncmp(line, key, len) == 0 && line[len] == ' ' &&
+		    str_to_u64(line + len + 1, &value) == 0)
 			return value;
 	return UNKNOWN_U64;
 }
@@ -108,7 +122,7 @@ uint64_t cgroup_key(const struct cgroup_leaf *l, const char *file, const char *k
 /* ---- a run's folder in one hierarchy ---- */
 
 int cgroup_leaf_make(struct cgroup *c, const char *parent, unsigned controllers, struct cgroup_leaf **ret,
-    struct err *e)
+		     struct err *e)
 {
 	CLOSE_FD int parent_fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (parent_fd < 0)
@@ -122,7 +136,7 @@ int cgroup_leaf_make(struct cgroup *c, const char *parent, unsigned controllers,
 	}
 
 	struct cgroup_leaf *l = &c->leaf[c->leaf_count++]; /* from here on, cgroup_remove undoes it */
-	*l = (struct cgroup_leaf) { .dir_fd = -1, .tasks_fd = -1, .controllers = controllers };
+	*l = (struct cgroup_leaf){ .dir_fd = -1, .tasks_fd = -1, .controllers = controllers };
 	l->parent_fd = take_fd(&parent_fd);
 	l->dir_fd = openat(l->parent_fd, c->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (l->dir_fd < 0)
@@ -144,13 +158,14 @@ bool cgroup_pause(uint64_t deadline_ns, uint64_t *step_ns)
 	if (now_ns() >= deadline_ns)
 		return false;
 	*step_ns = *step_ns == 0 ? 100 * 1000 : *step_ns < 10 * NS_PER_MS ? *step_ns * 2 : *step_ns;
-	nanosleep(&(struct timespec) { .tv_nsec = (long) *step_ns }, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = (long) *step_ns }, NULL);
 	return true;
 }
 
 /*
- * Between reading a number and using it, its process may be gone and the number another's; as root that would kill a
- * stranger. So the process is held by a pidfd first, and then asked again whether it belongs to this run.
+ * Between reading a number and using it, its process may be gone and the number another's; as root that would
+ * kill a stranger. So the process is held by a pidfd first, and then asked again whether it belongs to this
+ * run.
  */
 static void kill_member(const struct cgroup *c, pid_t pid)
 {
@@ -199,7 +214,8 @@ static int remove_group(const struct cgroup_host *h, int parent_fd, const char *
 	}
 	bool any = false;
 	for (struct dirent *d; (d = readdir(dir));)
-		if (d->d_type == DT_DIR && d->d_name[0] != '.' && remove_group(h, fd, d->d_name, depth - 1) == 0)
+		if (d->d_type == DT_DIR && d->d_name[0] != '.' &&
+		    remove_group(h, fd, d->d_name, depth - 1) == 0)
 			any = true;
 	(void) closedir(dir);
 	return any && h->remove_dir(parent_fd, name) == 0 ? 0 : -code;
@@ -220,7 +236,8 @@ struct cgroup *cgroup_remove(struct cgroup *c)
 {
 	if (!c)
 		return NULL;
-	/* Empty is the usual case, and one call finds out. EBUSY goes on for a moment after the last task is dead. */
+	/* Empty is the usual case, and one call finds out. EBUSY goes on for a moment after the last task
+	 * is dead. */
 	if (remove_leaves(c) < 0) {
 		uint64_t deadline = now_ns() + REMOVE_WAIT_NS, step = 0;
 		(void) cgroup_kill(c);
@@ -236,7 +253,8 @@ struct cgroup *cgroup_remove(struct cgroup *c)
 	return NULL;
 }
 
-static struct cgroup *cgroup_new(const struct cgroup_host *h, const char *run_id, const struct cgroup_ops *ops)
+static struct cgroup *cgroup_new(const struct cgroup_host *h, const char *run_id,
+				 const struct cgroup_ops *ops)
 {
 	struct cgroup *c = xcalloc(1, sizeof *c);
 
@@ -248,8 +266,8 @@ static struct cgroup *cgroup_new(const struct cgroup_host *h, const char *run_id
 	return c;
 }
 
-int cgroup_create_on(const struct cgroup_host *h, const char *run_id, const struct policy *p, struct cgroup **ret,
-    struct err *e)
+int cgroup_create_on(const struct cgroup_host *h, const char *run_id, const struct policy *p,
+		     struct cgroup **ret, struct err *e)
 {
 	struct buf reasons = { .data = NULL };
 	struct cgroup_map map;
@@ -301,7 +319,8 @@ static void gather_leaf(struct cgroup *c, const struct cgroup_hierarchy *y)
 		c->leaf[c->leaf_count++] = l;
 }
 
-/* Opens what there is of a run as if it had been made here: of version 2 the one folder, in our own group or above. */
+/* Opens what there is of a run as if it had been made here: of version 2 the one folder, in our own group
+ * or above. */
 static void gather(struct cgroup *c, const struct cgroup_map *m, bool v2)
 {
 	for (size_t i = 0; i < m->count; i++) {
@@ -334,7 +353,8 @@ static bool is_run_name(const char *name)
 	if (!str_starts(name, CGROUP_PREFIX))
 		return false;
 	name += sizeof CGROUP_PREFIX - 1;
-	return strlen(name) == CGROUP_ID_LEN && strspn(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == CGROUP_ID_LEN;
+	return strlen(name) == CGROUP_ID_LEN &&
+	       strspn(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == CGROUP_ID_LEN;
 }
 
 struct sweep {
@@ -423,7 +443,8 @@ int cgroup_enter(const struct cgroup *c, struct err *e)
 	return 0;
 }
 
-int cgroup_limit(const struct cgroup *c, enum cgroup_controller which, uint64_t *ret_value, const char **ret_mechanism)
+int cgroup_limit(const struct cgroup *c, enum cgroup_controller which, uint64_t *ret_value,
+		 const char **ret_mechanism)
 {
 	enum cgroup_held i = which == CG_MEMORY ? HELD_MEMORY : which == CG_PIDS ? HELD_PIDS : HELD_CPU;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the files of the control groups: cgroup.c (the door, the choice, removing), cgroup_find.c (where this
- * process stands in which hierarchy), cgroup_v1.c, cgroup_v2.c, cgroup_scope.c (the user's systemd). Follows
- * cgroups(7) and the kernel's admin-guide/cgroup-v1 and cgroup-v2.
+ * Between the files of the control groups: cgroup.c (the door, the choice, removing), cgroup_find.c (where
+ * this process stands in which hierarchy), cgroup_v1.c, cgroup_v2.c, cgroup_scope.c (the user's systemd).
+ * Follows cgroups(7) and the kernel's admin-guide/cgroup-v1 and cgroup-v2.
  */
 #pragma once
 
@@ -19,8 +19,9 @@
 #define CG_CPUACCT 16                   /* beside enum cgroup_controller: counts CPU time, limits nothing */
 
 /*
- * Everything that reaches outside, so that the choice can be tested on a folder with recorded facts. A folder cannot
- * do two things that a cgroup file system does: fill a new group with its files, and remove them with it.
+ * Everything that reaches outside, so that the choice can be tested on a folder with recorded facts. A folder
+ * cannot do two things that a cgroup file system does: fill a new group with its files, and remove them with
+ * it.
  */
 struct cgroup_host {
 	const char *root;     /* put before every mount point: "" on a real machine */
@@ -39,7 +40,7 @@ struct cgroup_hierarchy {
 	bool v2;
 	unsigned controllers; /* v1: bits of cgroup_controller and CG_CPUACCT; 0 for v2 */
 	bool read_only;
-	char *path;           /* of this process in it, from the hierarchy's root (or the cgroup namespace's) */
+	char *path;           /* of this process in it, from the root of the cgroup namespace */
 	char *mount_point;    /* NULL: not mounted where this process can see it */
 	char *mount_root;     /* the group that stands at mount_point: not "/" inside containers */
 };
@@ -47,11 +48,14 @@ struct cgroup_map {
 	struct cgroup_hierarchy of[8];
 	size_t count;
 };
+/* cgroup_controller_bits: of "cpu,cpuacct", "rw,memory", "+memory +pids"; other words are passed over. Cuts it up. */
+unsigned cgroup_controller_bits(char *list);
 /* cgroup_find: reads /proc/self/cgroup and as much of mountinfo as is needed. -ENOTSUP with the reason. */
 int cgroup_find(const struct cgroup_host *h, struct cgroup_map *ret, struct err *e);
 void cgroup_map_done(struct cgroup_map *m);
 /* cgroup_dir: where our own group of a hierarchy is in the file system. -ENOTSUP with the reason. */
-int cgroup_dir(const struct cgroup_host *h, const struct cgroup_hierarchy *y, char ret_path[PATH_MAX], struct err *e);
+int cgroup_dir(const struct cgroup_host *h, const struct cgroup_hierarchy *y, char ret_path[PATH_MAX],
+	       struct err *e);
 /* cgroup_up: from a group to its parent. False: it is the outermost that the mount point shows. */
 bool cgroup_up(struct cgroup_hierarchy *y);
 
@@ -82,7 +86,8 @@ struct cgroup {
 struct cgroup_ops {
 	enum cgroup_kind kind;
 	const char *name;
-	/* -ENOTSUP: not to be had here, with the reason, the next way is tried. What it made so far, the caller undoes. */
+	/* -ENOTSUP: not to be had here, with the reason, the next way is tried. What it made so far, the
+	 * caller undoes. */
 	int (*create)(struct cgroup *c, const struct cgroup_map *m, const struct policy *p, struct err *e);
 	void (*read)(const struct cgroup *c, struct cgroup_reading *ret);
 	int (*freeze)(const struct cgroup *c, bool on, struct err *e);
@@ -90,19 +95,22 @@ struct cgroup_ops {
 };
 extern const struct cgroup_ops cgroup_v2_own_ops, cgroup_v2_scope_ops, cgroup_v2_outer_ops, cgroup_v1_ops;
 
-int cgroup_create_on(const struct cgroup_host *h, const char *run_id, const struct policy *p, struct cgroup **ret,
-    struct err *e);
+int cgroup_create_on(const struct cgroup_host *h, const char *run_id, const struct policy *p,
+		     struct cgroup **ret, struct err *e);
 int cgroup_sweep_on(const struct cgroup_host *h, bool (*alive)(const char *run_id, void *arg), void *arg);
 
 /* cgroup_leaf_make: a folder of the run's name below `parent`. -ENOTSUP where it may not be made. */
 int cgroup_leaf_make(struct cgroup *c, const char *parent, unsigned controllers, struct cgroup_leaf **ret,
-    struct err *e);
-const struct cgroup_leaf *cgroup_leaf_of(const struct cgroup *c, unsigned controller); /* NULL: there is none */
+		     struct err *e);
+const struct cgroup_leaf *cgroup_leaf_of(const struct cgroup *c, unsigned controller); /* NULL: none */
 
-/* cgroup_set: writes a control file and reads it back into `got`. cgroup_set_limit: refuses what came back weaker. */
+/* cgroup_set: writes a control file and reads it back into `got`. cgroup_set_limit: refuses what came back
+ * weaker. */
 int cgroup_set(int dirfd, const char *file, const char *text, char *got, size_t size, struct err *e);
+uint64_t cgroup_quota_us(uint64_t millicores); /* of one period */
 int cgroup_set_limit(int dirfd, const char *file, uint64_t value, uint64_t *ret_held, struct err *e);
-/* cgroup_number: a file that holds one number. cgroup_key: one of its lines "key number". UINT64_MAX: not said. */
+/* cgroup_number: a file that holds one number. cgroup_key: one of its lines "key number". UINT64_MAX: not
+ * said. */
 uint64_t cgroup_number(const struct cgroup_leaf *l, const char *file);
 uint64_t cgroup_key(const struct cgroup_leaf *l, const char *file, const char *key);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where this process stands in which control group hierarchy, and where that can be seen in the file system: from
- * /proc/self/cgroup and /proc/self/mountinfo. Inside a container the group at the mount point is not the hierarchy's
- * root, so that the two paths only mean something together. See proc(5), cgroups(7).
+ * Where this process stands in which control group hierarchy, and where that can be seen in the file system:
+ * from /proc/self/cgroup and /proc/self/mountinfo. Inside a container the group at the mount point is not the
+ * hierarchy's root, so that the two paths only mean something together. See proc(5), cgroups(7).
  */
 #include "core/confine/cgroup.h"
 
@@ -13,18 +13,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct { const char *name; unsigned bit; } controllers[] = {
-	{ "memory", CG_MEMORY }, { "pids", CG_PIDS }, { "cpu", CG_CPU }, { "cpuacct", CG_CPUACCT },
-	{ "freezer", CG_FREEZE },
+static const struct {
+	const char *name;
+	unsigned bit;
+} controllers[] = {
+	{ "memory", CG_MEMORY },   { "pids", CG_PIDS },      { "cpu", CG_CPU },
+	{ "cpuacct", CG_CPUACCT }, { "freezer", CG_FREEZE },
 };
 
-/* "cpu,cpuacct" or "rw,memory" -> bits; words that name no controller of ours are passed over. */
-static unsigned controller_bits(char *list)
+unsigned cgroup_controller_bits(char *list)
 {
+	static const char separators[] = ", +\n";
 	unsigned bits = 0;
 	char *save = NULL;
 
-	for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save))
+	for (char *word = strtok_r(list, separators, &save); word; word = strtok_r(NULL, separators, &save))
 		for (size_t i = 0; i < ARRAY_LEN(controllers); i++)
 			if (strcmp(word, controllers[i].name) == 0)
 				bits |= controllers[i].bit;
@@ -49,7 +52,8 @@ static char *unescape(char *s)
 	return s;
 }
 
-/* "4:memory:/user.slice", "0::/user.slice". The path is not escaped: the kernel allows no newline in a group's name. */
+/* "4:memory:/user.slice", "0::/user.slice". The path is not escaped: the kernel allows no newline in a
+ * group's name. */
 static void add_membership(struct cgroup_map *m, char *line)
 {
 	strsep(&line, ":");
@@ -57,7 +61,7 @@ static void add_membership(struct cgroup_map *m, char *line)
 	if (!list || !line || line[0] != '/' || m->count == ARRAY_LEN(m->of))
 		return;
 
-	struct cgroup_hierarchy y = { .v2 = list[0] == '\0', .controllers = controller_bits(list) };
+	struct cgroup_hierarchy y = { .v2 = list[0] == '\0', .controllers = cgroup_controller_bits(list) };
 	if (!y.v2 && !y.controllers)
 		return;
 	y.path = xstrdup(line);
@@ -75,8 +79,8 @@ static bool has_word(const char *list, const char *word)
 }
 
 /*
- * "36 35 0:28 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory". Of several mounts of one
- * hierarchy the first that may be written is taken, else the first.
+ * "36 35 0:28 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory". Of several mounts of
+ * one hierarchy the first that may be written is taken, else the first.
  */
 static void add_mount(struct cgroup_map *m, char *line)
 {
@@ -97,7 +101,7 @@ static void add_mount(struct cgroup_map *m, char *line)
 		return;
 	bool v2 = strcmp(type, "cgroup2") == 0;
 	bool read_only = has_word(options, "ro") || has_word(tail, "ro");
-	unsigned bits = v2 ? 0 : controller_bits(tail);
+	unsigned bits = v2 ? 0 : cgroup_controller_bits(tail);
 
 	for (size_t i = 0; i < m->count; i++) {
 		struct cgroup_hierarchy *y = &m->of[i];
@@ -122,8 +126,9 @@ static bool all_mounted(const struct cgroup_map *m)
 }
 
 /*
- * Line by line, in small reads: the kernel makes the text as it is read, a container host has hundreds of mounts, and
- * those of control groups come early. A line that does not fit is no control group's, and is passed over.
+ * Line by line, in small reads: the kernel makes the text as it is read, a container host has hundreds of
+ * mounts, and those of control groups come early. A line that does not fit is no control group's, and is
+ * passed over.
  */
 static void read_mounts(struct cgroup_map *m, int fd)
 {
@@ -196,7 +201,8 @@ void cgroup_map_done(struct cgroup_map *m)
 	m->count = 0;
 }
 
-int cgroup_dir(const struct cgroup_host *h, const struct cgroup_hierarchy *y, char ret_path[PATH_MAX], struct err *e)
+int cgroup_dir(const struct cgroup_host *h, const struct cgroup_hierarchy *y, char ret_path[PATH_MAX],
+	       struct err *e)
 {
 	if (!y->mount_point)
 		return err_say(e, ENOTSUP, "not mounted in this view of the file system");
@@ -209,7 +215,7 @@ int cgroup_dir(const struct cgroup_host *h, const struct cgroup_hierarchy *y, ch
 		if (strncmp(y->path, y->mount_root, root_len) != 0 ||
 		    (y->path[root_len] != '/' && y->path[root_len] != '\0'))
 			return err_say(e, ENOTSUP, "our group %s is outside of what %s shows (%s)", y->path,
-			    y->mount_point, y->mount_root);
+				       y->mount_point, y->mount_root);
 		below += root_len;
 	}
 	if (strcmp(below, "/") == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An ordinary user's systemd gives control groups away: a transient scope with Delegate=yes is the caller's to divide.
- * Asked for by the program busctl(1), under a time limit, so that belljar links no D-Bus. See org.freedesktop.systemd1(5)
- * and "Control Group APIs and Delegation" in systemd's documentation.
+ * An ordinary user's systemd gives control groups away: a transient scope with Delegate=yes is the caller's
+ * to divide. Asked for by the program busctl(1), under a time limit, so that belljar links no D-Bus. See
+ * org.freedesktop.systemd1(5) and "Control Group APIs and Delegation" in systemd's documentation.
  */
 #include "core/confine/cgroup.h"
 
@@ -38,7 +38,8 @@ bool cgroup_user_bus(const struct cgroup_host *h, char ret_path[PATH_MAX])
 	return true;
 }
 
-/* Its words go to a pipe that nobody reads before it has ended: more than a pipe holds would only make it time out. */
+/* Its words go to a pipe that nobody reads before it has ended: more than a pipe holds would only make it
+ * time out. */
 static int start_busctl(char *const argv[], int out_fd, pid_t *ret_pid, struct err *e)
 {
 	posix_spawn_file_actions_t actions;
@@ -70,7 +71,8 @@ static int wait_for(pid_t pid, int in_fd, uint64_t deadline_ns, struct err *e)
 			continue;
 		(void) kill(pid, SIGKILL);
 		(void) waitpid(pid, &status, 0);
-		return err_say(e, ETIMEDOUT, "busctl gave no answer within %d s", (int) (ASK_WAIT_NS / NS_PER_S));
+		return err_say(e, ETIMEDOUT, "busctl gave no answer within %d s",
+			       (int) (ASK_WAIT_NS / NS_PER_S));
 	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
@@ -103,12 +105,21 @@ int cgroup_ask_scope(const struct cgroup_host *h, const char *name, struct err *
 
 	snprintf(unit, sizeof unit, "%s.scope", name);
 	snprintf(pid_text, sizeof pid_text, "%d", (int) getpid());
+	/* clang-format off */
 	const char *argv[] = {
-		"busctl", "--user", "--timeout=2", "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
-		"org.freedesktop.systemd1.Manager", "StartTransientUnit", "ssa(sv)a(sa(sv))", unit, "fail",
-		"4", "Description", "s", "a run of belljar", "Delegate", "b", "true", "CollectMode", "s",
-		"inactive-or-failed", "PIDs", "au", "1", pid_text, "0", NULL,
+		"busctl", "--user", "--timeout=2", "call",
+		"org.freedesktop.systemd1", "/org/freedesktop/systemd1",
+		"org.freedesktop.systemd1.Manager", "StartTransientUnit", "ssa(sv)a(sa(sv))",
+		unit, "fail",
+		"4", /* properties: name, type, value */
+		"Description", "s", "a run of belljar",
+		"Delegate", "b", "true",
+		"CollectMode", "s", "inactive-or-failed",
+		"PIDs", "au", "1", pid_text,
+		"0", /* auxiliary units */
+		NULL,
 	};
+	/* clang-format on */
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return err_set(e, errno, "make a pipe");
 	CLOSE_FD int in_fd = fds[0];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups, version 1: a folder of the run in each controller's hierarchy, below our own group there. A missing
- * controller is no obstacle to the others. The run enters by itself, through descriptors of `tasks` opened here:
- * a single-threaded process that moves itself takes no lock, where a write to cgroup.procs waits for an RCU grace
- * period, a hundred times longer. Limits are described in the kernel's admin-guide/cgroup-v1/{memory,pids}.rst and
- * scheduler/sched-bwc.rst.
+ * Control groups, version 1: a folder of the run in each controller's hierarchy, below our own group there. A
+ * missing controller is no obstacle to the others. The run enters by itself, through descriptors of `tasks`
+ * opened here: a single-threaded process that moves itself takes no lock, where a write to cgroup.procs waits
+ * for an RCU grace period, a hundred times longer. Limits are described in the kernel's
+ * admin-guide/cgroup-v1/{memory,pids}.rst and scheduler/sched-bwc.rst.
  */
 #include "core/confine/cgroup.h"
 
@@ -25,12 +25,13 @@ static int limit_memory(struct cgroup *c, const struct cgroup_leaf *l, uint64_t 
 	int r = cgroup_set_limit(l->dir_fd, "memory.limit_in_bytes", bytes, &c->held[HELD_MEMORY].value, e);
 	if (r < 0)
 		return r;
-	/* Memory and swap together are limited to the same: no swap. Only with CONFIG_MEMCG_SWAP and swapaccount=1. */
+	/* Memory and swap together are limited to the same: no swap. Only with CONFIG_MEMCG_SWAP and
+	 * swapaccount=1. */
 	uint64_t both;
 	if (cgroup_set_limit(l->dir_fd, "memory.memsw.limit_in_bytes", bytes, &both, &ignored) == 0)
 		c->held[HELD_MEMORY].mechanism = "cgroup v1 memory.limit_in_bytes, swap 0";
 	else if (cgroup_set(l->dir_fd, "memory.swappiness", "0", got, sizeof got, &ignored) == 0)
-		c->held[HELD_MEMORY].mechanism = "cgroup v1 memory.limit_in_bytes, swappiness 0 (swap is not counted here)";
+		c->held[HELD_MEMORY].mechanism = "cgroup v1 memory.limit_in_bytes, swappiness 0";
 	else
 		c->held[HELD_MEMORY].mechanism = "cgroup v1 memory.limit_in_bytes (swap is not counted here)";
 	return 0;
@@ -42,16 +43,16 @@ static int limit_pids(struct cgroup *c, const struct cgroup_leaf *l, uint64_t ta
 	return cgroup_set_limit(l->dir_fd, "pids.max", tasks, &c->held[HELD_PIDS].value, e);
 }
 
-/* Not to be had where an outer group has a smaller quota (EINVAL) or the kernel no CFS bandwidth: said, no failure. */
+/* Not to be had where an outer group has a smaller quota (EINVAL) or the kernel no CFS bandwidth: said, no
+ * failure. */
 static int limit_cpu(struct cgroup *c, const struct cgroup_leaf *l, uint64_t millicores)
 {
 	struct err ignored;
 	char got[32];
 	uint64_t held;
-	uint64_t quota_us = millicores * (CGROUP_PERIOD_US / 1000);
 
 	if (cgroup_set(l->dir_fd, "cpu.cfs_period_us", "100000", got, sizeof got, &ignored) < 0 ||
-	    cgroup_set_limit(l->dir_fd, "cpu.cfs_quota_us", quota_us < 1000 ? 1000 : quota_us, &held, &ignored) < 0)
+	    cgroup_set_limit(l->dir_fd, "cpu.cfs_quota_us", cgroup_quota_us(millicores), &held, &ignored) < 0)
 		return -ENOTSUP;
 	c->held[HELD_CPU].value = held / (CGROUP_PERIOD_US / 1000);
 	c->held[HELD_CPU].mechanism = "cgroup v1 cpu.cfs_quota_us";
@@ -60,8 +61,10 @@ static int limit_cpu(struct cgroup *c, const struct cgroup_leaf *l, uint64_t mil
 
 static int set_limits(struct cgroup *c, struct cgroup_leaf *l, const struct policy *p, struct err *e)
 {
+	const uint64_t memory = p->limit[LIMIT_MEMORY];
+	const uint64_t tasks = p->limit[LIMIT_PROCESSES];
+	const uint64_t cpus = p->limit[LIMIT_CPUS];
 	int r = 0;
-	uint64_t memory = p->limit[LIMIT_MEMORY], tasks = p->limit[LIMIT_PROCESSES], cpus = p->limit[LIMIT_CPUS];
 
 	if ((l->controllers & CG_MEMORY) && memory != UNLIMITED && (r = limit_memory(c, l, memory, e)) < 0)
 		return r;
@@ -72,13 +75,15 @@ static int set_limits(struct cgroup *c, struct cgroup_leaf *l, const struct poli
 	return 0;
 }
 
-static int make_leaf(struct cgroup *c, const struct cgroup_hierarchy *y, const struct policy *p, struct err *e)
+static int make_leaf(struct cgroup *c, const struct cgroup_hierarchy *y, const struct policy *p,
+		     struct err *e)
 {
 	char path[PATH_MAX];
 	struct cgroup_leaf *l;
 	int r;
 
-	if ((r = cgroup_dir(c->host, y, path, e)) < 0 || (r = cgroup_leaf_make(c, path, y->controllers, &l, e)) < 0)
+	if ((r = cgroup_dir(c->host, y, path, e)) < 0 ||
+	    (r = cgroup_leaf_make(c, path, y->controllers, &l, e)) < 0)
 		return r;
 	l->tasks_fd = openat(l->dir_fd, "tasks", O_WRONLY | O_CLOEXEC);
 	if (l->tasks_fd < 0)
@@ -111,8 +116,9 @@ static int v1_create(struct cgroup *c, const struct cgroup_map *m, const struct 
 }
 
 /*
- * The two limits are the same, and memory with swap is charged first: that is where most refusals are counted. Newer
- * kernels (6.18 was seen to) leave both counters at 0: where the peak stands at the limit, 0 is not an answer.
+ * The two limits are the same, and memory with swap is charged first: that is where most refusals are
+ * counted. Newer kernels (6.18 was seen to) leave both counters at 0: where the peak stands at the limit, 0
+ * is not an answer.
  */
 static uint64_t failures(const struct cgroup *c, const struct cgroup_leaf *memory, uint64_t peak)
 {
@@ -124,8 +130,9 @@ static uint64_t failures(const struct cgroup *c, const struct cgroup_leaf *memor
 }
 
 /*
- * `memory` is what the run would not get back by itself: usage without the page cache of files that nobody used of
- * late (tmpfs is not among it: its pages count as anonymous). The peak is the kernel's own, with all page cache.
+ * `memory` is what the run would not get back by itself: usage without the page cache of files that nobody
+ * used of late (tmpfs is not among it: its pages count as anonymous). The peak is the kernel's own, with all
+ * page cache.
  */
 static void v1_read(const struct cgroup *c, struct cgroup_reading *ret)
 {
@@ -154,9 +161,10 @@ static int v1_freeze(const struct cgroup *c, bool on, struct err *e)
 	uint64_t deadline = now_ns() + FREEZE_WAIT_NS, step = 0;
 
 	if (!l)
-		return err_say(e, ENOTSUP, "this run has no freezer: the cgroup v1 controller is not to be had here");
+		return err_say(e, ENOTSUP, "this run has no freezer of cgroup v1");
 	do {
-		/* Written again each time: a task that was being created may have been missed (FREEZING stays). */
+		/* Written again each time: a task that was being created may have been missed (FREEZING
+		 * stays). */
 		int r = cgroup_set(l->dir_fd, "freezer.state", want, state, sizeof state, e);
 		if (r < 0)
 			return r;
@@ -167,8 +175,8 @@ static int v1_freeze(const struct cgroup *c, bool on, struct err *e)
 }
 
 /*
- * Frozen first, so that nothing can fork away from the signals; a frozen task dies only once it is thawed. Every
- * hierarchy is looked at: a child that failed half way through entering is in the first ones only.
+ * Frozen first, so that nothing can fork away from the signals; a frozen task dies only once it is thawed.
+ * Every hierarchy is looked at: a child that failed half way through entering is in the first ones only.
  */
 static int v1_kill(const struct cgroup *c)
 {

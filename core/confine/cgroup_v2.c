@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups, version 2: one folder of the run, below our own group where that is delegated to us, below a scope
- * that the user's systemd gives, or below an outer group that has its controllers on already. A group that hands
- * controllers to its children may hold no process itself, so belljar moves into a leaf of its own first. The run is
- * born inside by CLONE_INTO_CGROUP. See cgroups(7) and the kernel's admin-guide/cgroup-v2.rst.
+ * Control groups, version 2: one folder of the run, below our own group where that is delegated to us, below
+ * a scope that the user's systemd gives, or below an outer group that has its controllers on already. A group
+ * that hands controllers to its children may hold no process itself, so belljar moves into a leaf of its own
+ * first. The run is born inside by CLONE_INTO_CGROUP. See cgroups(7) and the kernel's
+ * admin-guide/cgroup-v2.rst.
  */
 #include "core/confine/cgroup.h"
 
@@ -23,15 +24,11 @@
 /* The words of cgroup.controllers or cgroup.subtree_control that mean something to us. */
 static unsigned words_of(int dirfd, const char *file)
 {
-	char text[512], *save = NULL;
-	unsigned bits = 0;
+	char text[512];
 
 	if (file_read_small(dirfd, file, text, sizeof text) < 0)
 		return 0;
-	for (char *word = strtok_r(text, " +\n", &save); word; word = strtok_r(NULL, " +\n", &save))
-		bits |= strcmp(word, "memory") == 0 ? CG_MEMORY : strcmp(word, "pids") == 0 ? CG_PIDS :
-		    strcmp(word, "cpu") == 0 ? CG_CPU : 0;
-	return bits;
+	return cgroup_controller_bits(text);
 }
 
 /* ---- who may be moved out of our own group ---- */
@@ -70,8 +67,9 @@ static bool same_program(const struct cgroup_host *h, pid_t pid)
 }
 
 /*
- * Moving a stranger would change what its own manager measures and limits. Ours to move are belljar's processes and,
- * where no session manager could give us a scope instead, the ancestors that started us (a container's shell).
+ * Moving a stranger would change what its own manager measures and limits. Ours to move are belljar's
+ * processes and, where no session manager could give us a scope instead, the ancestors that started us (a
+ * container's shell).
  */
 static bool may_move(const struct cgroup_host *h, pid_t pid, bool ancestors_too)
 {
@@ -106,7 +104,7 @@ static int move_members(const struct cgroup_host *h, int dirfd, int home_fd, boo
 		if (!may_move(h, (pid_t) atoi(line), ancestors_too))
 			strangers++;
 		else if (home_fd >= 0)
-			(void) !write(home_fd, line, strlen(line)); /* it may have ended: the next attempt shows */
+			(void) !write(home_fd, line, strlen(line)); /* ESRCH: it has ended */
 	}
 	return strangers;
 }
@@ -117,7 +115,7 @@ static int move_home(const struct cgroup_host *h, int dirfd, struct err *e)
 	int strangers = move_members(h, dirfd, -1, ancestors_too);
 
 	if (strangers > 0)
-		return err_say(e, ENOTSUP, "%d other processes live in our own group, so it cannot have parts", strangers);
+		return err_say(e, ENOTSUP, "%d processes that are not ours live in our own group", strangers);
 	if (h->make_dir(dirfd, CGROUP_HOME, 0755) < 0 && errno != EEXIST)
 		return err_say(e, ENOTSUP, "make %s: %s", CGROUP_HOME, strerror(errno));
 	CLOSE_FD int home_fd = openat(dirfd, CGROUP_HOME "/cgroup.procs", O_WRONLY | O_CLOEXEC);
@@ -143,7 +141,7 @@ static bool must_be_empty(int dirfd)
 	char text[32];
 
 	return faccessat(dirfd, "cgroup.type", F_OK, 0) == 0 &&
-	    file_read_small(dirfd, "cgroup.procs", text, sizeof text) > 0;
+	       file_read_small(dirfd, "cgroup.procs", text, sizeof text) > 0;
 }
 
 static int turn_on_needed(const struct cgroup_host *h, int dirfd, struct err *e)
@@ -158,8 +156,10 @@ static int turn_on_needed(const struct cgroup_host *h, int dirfd, struct err *e)
 	return r < 0 ? err_say(e, ENOTSUP, "turn memory and pids on: %s", strerror(-r)) : 0;
 }
 
-/* What a group in `path` could have, or why nothing. `may_change`: its controllers may be turned on for us. */
-static int prepare(const struct cgroup_host *h, const char *path, bool may_change, unsigned *ret, struct err *e)
+/* What a group in `path` could have, or why nothing. `may_change`: its controllers may be turned on for
+ * us. */
+static int prepare(const struct cgroup_host *h, const char *path, bool may_change, unsigned *ret,
+		   struct err *e)
 {
 	CLOSE_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
@@ -196,10 +196,12 @@ static int limit_memory(struct cgroup *c, const struct cgroup_leaf *l, uint64_t 
 	if (r < 0)
 		return r;
 	bool no_swap = cgroup_set(l->dir_fd, "memory.swap.max", "0", got, sizeof got, &ignored) == 0 &&
-	    strcmp(got, "0") == 0;
-	c->held[HELD_MEMORY].mechanism = no_swap ? "cgroup v2 memory.max, swap 0" :
-	    "cgroup v2 memory.max (swap is not counted here)";
-	/* The run dies as a whole instead of limping on without the process that happened to be chosen. Since 4.19. */
+		       strcmp(got, "0") == 0;
+	c->held[HELD_MEMORY].mechanism = "cgroup v2 memory.max (swap is not counted here)";
+	if (no_swap)
+		c->held[HELD_MEMORY].mechanism = "cgroup v2 memory.max, swap 0";
+	/* The run dies as a whole instead of limping on without the process that happened to be chosen.
+	 * Since 4.19. */
 	(void) cgroup_set(l->dir_fd, "memory.oom.group", "1", got, sizeof got, &ignored);
 	return 0;
 }
@@ -207,23 +209,26 @@ static int limit_memory(struct cgroup *c, const struct cgroup_leaf *l, uint64_t 
 static int limit_cpu(struct cgroup *c, const struct cgroup_leaf *l, uint64_t millicores, struct err *e)
 {
 	char text[64], got[64];
-	uint64_t quota_us = millicores * (CGROUP_PERIOD_US / 1000);
+	uint64_t quota_us = cgroup_quota_us(millicores);
 
-	snprintf(text, sizeof text, "%llu %d", (unsigned long long) (quota_us < 1000 ? 1000 : quota_us), CGROUP_PERIOD_US);
+	snprintf(text, sizeof text, "%llu %d", (unsigned long long) quota_us, CGROUP_PERIOD_US);
 	int r = cgroup_set(l->dir_fd, "cpu.max", text, got, sizeof got, e);
 	if (r < 0)
 		return r;
 	if (strcmp(got, text) != 0)
 		return err_say(e, EIO, "cpu.max: %s was written, the kernel says %s", text, got);
-	c->held[HELD_CPU].value = (quota_us < 1000 ? 1000 : quota_us) / (CGROUP_PERIOD_US / 1000);
+	c->held[HELD_CPU].value = quota_us / (CGROUP_PERIOD_US / 1000);
 	c->held[HELD_CPU].mechanism = "cgroup v2 cpu.max";
 	return 0;
 }
 
-static int place(struct cgroup *c, const char *path, unsigned controllers, const struct policy *p, struct err *e)
+static int place(struct cgroup *c, const char *path, unsigned controllers, const struct policy *p,
+		 struct err *e)
 {
 	struct cgroup_leaf *l;
-	uint64_t memory = p->limit[LIMIT_MEMORY], tasks = p->limit[LIMIT_PROCESSES], cpus = p->limit[LIMIT_CPUS];
+	const uint64_t memory = p->limit[LIMIT_MEMORY];
+	const uint64_t tasks = p->limit[LIMIT_PROCESSES];
+	const uint64_t cpus = p->limit[LIMIT_CPUS];
 
 	int r = cgroup_leaf_make(c, path, controllers, &l, e);
 	if (r < 0)
@@ -245,7 +250,8 @@ static int place(struct cgroup *c, const char *path, unsigned controllers, const
 
 /* ---- three ways to a place ---- */
 
-/* Our own hierarchy of version 2, if it can have the memory controller at all. Gives a copy with a path of its own. */
+/* Our own hierarchy of version 2, if it can have the memory controller at all. Gives a copy with a path of
+ * its own. */
 static int own_hierarchy(const struct cgroup_map *m, struct cgroup_hierarchy *ret, struct err *e)
 {
 	const struct cgroup_hierarchy *v2 = NULL;
@@ -302,8 +308,10 @@ static int scope_create(struct cgroup *c, const struct cgroup_map *m, const stru
 	return r;
 }
 
-/* The nearest outer group that passes the controllers on already and may be written: root's slice on a systemd host.
- * Nothing of it is changed. */
+/*
+ * The nearest outer group that passes the controllers on already and may be written: root's slice on a systemd
+ * host. Nothing of it is changed.
+ */
 static int outer_create(struct cgroup *c, const struct cgroup_map *m, const struct policy *p, struct err *e)
 {
 	struct cgroup_hierarchy y;
@@ -339,6 +347,7 @@ static void v2_read(const struct cgroup *c, struct cgroup_reading *ret)
 	if (ret->memory != UNKNOWN_U64 && idle != UNKNOWN_U64)
 		ret->memory -= idle < ret->memory ? idle : ret->memory;
 	ret->memory_peak = cgroup_number(l, "memory.peak"); /* since 5.19 */
+	/* With memory.oom.group the first victim is counted twice (seen on 6.1): more than none is what it says. */
 	ret->oom_kills = cgroup_key(l, "memory.events", "oom_kill");
 	ret->memory_failures = cgroup_key(l, "memory.events", "max");
 	ret->tasks = cgroup_number(l, "pids.current");
@@ -359,11 +368,13 @@ static int v2_freeze(const struct cgroup *c, bool on, struct err *e)
 	int r = cgroup_set(l->dir_fd, "cgroup.freeze", on ? "1" : "0", got, sizeof got, e);
 	while (r == 0 && cgroup_key(l, "cgroup.events", "frozen") == (on ? 0 : 1))
 		if (!cgroup_pause(deadline, &step))
-			return err_say(e, ETIMEDOUT, "cgroup.events does not say frozen %d: a task waits in the kernel", on);
+			return err_say(e, ETIMEDOUT,
+				       "a task that waits in the kernel keeps cgroup.freeze at %d", !on);
 	return r;
 }
 
-/* Without cgroup.kill (5.14) nothing may fork away from the signals; a frozen task of version 2 dies nevertheless. */
+/* Without cgroup.kill (5.14) nothing may fork away from the signals; a frozen task of version 2 dies
+ * nevertheless. */
 static void kill_all(const struct cgroup *c, const struct cgroup_leaf *l)
 {
 	struct err ignored;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Careful copying between host and sandbox. On the way in, the copy must be what was asked for or nothing: any doubt
- * is an error. On the way out, the folder was a hostile program's: what is plain data is taken, what could make a
- * later reader touch something else (links, devices, a second name of somebody's file) is passed over and said.
+ * Careful copying between host and sandbox. On the way in, the copy must be what was asked for or nothing:
+ * any doubt is an error. On the way out, the folder was a hostile program's: what is plain data is taken,
+ * what could make a later reader touch something else (links, devices, a second name of somebody's file) is
+ * passed over and said.
  */
 #include "core/supervise/stage.h"
 
@@ -20,8 +21,8 @@
 
 struct copy {
 	const struct stage_want *want;
-	bool out;                /* of a sandbox: pass over instead of failing */
-	bool stop;               /* a cap was met on the way out */
+	bool out;  /* of a sandbox: pass over instead of failing */
+	bool stop; /* a cap was met on the way out */
 	uint64_t bytes_left;
 	struct walk walk;
 	struct stage_done *done;
@@ -35,12 +36,13 @@ void stage_clear(struct stage_done *d)
 		free(d->skipped[i].path);
 	free(d->skipped);
 	free(d->cut);
-	*d = (struct stage_done) { .bytes = 0 };
+	*d = (struct stage_done){ .bytes = 0 };
 }
 
 /* ---- what may not be copied ---- */
 
-/* An entry that is no plain data: an error on the way in, passed over on the way out. `why` is a constant string. */
+/* An entry that is no plain data: an error on the way in, passed over on the way out. `why` is a constant
+ * string. */
 static int refuse(struct copy *c, const char *name, int code, const char *why, struct err *e)
 {
 	struct stage_done *d = c->done;
@@ -51,7 +53,7 @@ static int refuse(struct copy *c, const char *name, int code, const char *why, s
 	if (d->skipped_count < STAGE_SKIPPED_MAX) {
 		if (!d->skipped)
 			d->skipped = xcalloc(STAGE_SKIPPED_MAX, sizeof *d->skipped);
-		d->skipped[d->skipped_count] = (struct stage_skip) { .path = xstrdup(path), .why = why };
+		d->skipped[d->skipped_count] = (struct stage_skip){ .path = xstrdup(path), .why = why };
 	}
 	d->skipped_count++;
 	return 0;
@@ -60,8 +62,8 @@ static int refuse(struct copy *c, const char *name, int code, const char *why, s
 static int over_cap(struct copy *c, const char *name, uint64_t cap, const char *unit, struct err *e)
 {
 	const char *path = walk_path(&c->walk, name);
-	FREE char *text = xprintf("%s: more than %llu %s, the cap for this copy", path[0] ? path : "the folder",
-	    (unsigned long long) cap, unit);
+	FREE char *text = xprintf("%s: more than %llu %s, the cap for this copy",
+				  path[0] ? path : "the folder", (unsigned long long) cap, unit);
 
 	if (!c->out)
 		return err_say(e, EFBIG, "%s", text);
@@ -73,9 +75,9 @@ static int over_cap(struct copy *c, const char *name, uint64_t cap, const char *
 /* ---- making, as the owner ---- */
 
 /*
- * The destination may be the tmpfs of a user namespace in which our own id 0 does not exist: making a file there as
- * root is EOVERFLOW. So it is made with the file system ids of its owner, and read with our own. The kernel takes the
- * capabilities over files away with fsuid 0, and gives them back with it.
+ * The destination may be the tmpfs of a user namespace in which our own id 0 does not exist: making a file
+ * there as root is EOVERFLOW. So it is made with the file system ids of its owner, and read with our own. The
+ * kernel takes the capabilities over files away with fsuid 0, and gives them back with it.
  */
 static void become(uid_t uid, gid_t gid)
 {
@@ -90,7 +92,8 @@ static bool as_owner(const struct copy *c)
 	if (geteuid() != 0 || c->want->uid == SELF)
 		return true;
 	become(c->want->uid, c->want->gid);
-	return (uid_t) setfsuid(SELF) == c->want->uid; /* an invalid id changes nothing and tells the one in force */
+	/* setfsuid(2) reports no failure; an invalid id changes nothing and tells the one in force. */
+	return (uid_t) setfsuid(SELF) == c->want->uid;
 }
 
 static void as_self(const struct copy *c)
@@ -135,7 +138,8 @@ static int make_link(const struct copy *c, const char *target, int dirfd, const 
 	return r;
 }
 
-/* setuid, setgid and sticky never cross. What comes out is not writable by others, whatever its maker wished. */
+/* setuid, setgid and sticky never cross. What comes out is not writable by others, whatever its maker
+ * wished. */
 static mode_t mode_for(const struct copy *c, mode_t mode, mode_t owner_needs)
 {
 	mode = (mode & 0777) | owner_needs;
@@ -146,7 +150,8 @@ static mode_t mode_for(const struct copy *c, mode_t mode, mode_t owner_needs)
 
 /* ---- one entry ---- */
 
-/* Never more than the cap, whatever the size was said to be: a file may grow while it is read. 1: it was too much. */
+/* Never more than the cap, whatever the size was said to be: a file may grow while it is read. 1: it was
+ * too much. */
 static int pump(struct copy *c, int from_fd, int to_fd)
 {
 	char block[1 << 16];
@@ -242,9 +247,10 @@ static int enter(struct copy *c, const char *name, int from_fd, int to_fd, struc
 static int copy_folder(struct copy *c, int dirfd, const char *name, struct err *e)
 {
 	CLOSE_FD int from_fd = walk_open(dirfd, name, O_RDONLY | O_DIRECTORY, c->out);
+	if (from_fd == -EXDEV)
+		return refuse(c, name, EXDEV, "another file system is mounted there", e);
 	if (from_fd < 0 && c->out)
-		return refuse(c, name, -from_fd, from_fd == -EXDEV ? "another file system is mounted there" :
-		    "it cannot be opened", e);
+		return refuse(c, name, -from_fd, "it cannot be opened", e);
 	if (from_fd < 0)
 		return err_set(e, -from_fd, "open folder %s", walk_path(&c->walk, name));
 	int to_fd = make_folder(c, c->walk.fd[WALK_BESIDE], name);
@@ -265,8 +271,9 @@ static int copy_entry(struct copy *c, int dirfd, const char *name, struct err *e
 		return copy_file(c, dirfd, name, e);
 	if (S_ISLNK(st.st_mode))
 		return copy_link(c, dirfd, name, e);
-	return refuse(c, name, EINVAL, S_ISFIFO(st.st_mode) ? "it is a named pipe" :
-	    S_ISSOCK(st.st_mode) ? "it is a socket" : "it is a device", e);
+	if (S_ISFIFO(st.st_mode))
+		return refuse(c, name, EINVAL, "it is a named pipe", e);
+	return refuse(c, name, EINVAL, S_ISSOCK(st.st_mode) ? "it is a socket" : "it is a device", e);
 }
 
 /* A folder gets its own mode once nothing more is to be made in it. */
@@ -274,8 +281,9 @@ static int leave(struct copy *c, struct err *e)
 {
 	struct stat st;
 
-	if (c->walk.depth > 1 && (fstat(c->walk.fd[WALK_FROM], &st) < 0 ||
-	    fchmodat(c->walk.fd[WALK_BESIDE], ".", mode_for(c, st.st_mode, 0700), 0) < 0))
+	if (c->walk.depth > 1 &&
+	    (fstat(c->walk.fd[WALK_FROM], &st) < 0 ||
+	     fchmodat(c->walk.fd[WALK_BESIDE], ".", mode_for(c, st.st_mode, 0700), 0) < 0))
 		return err_set(e, errno, "set the mode of %s", walk_path(&c->walk, ""));
 	return walk_leave(&c->walk, e);
 }
@@ -293,7 +301,7 @@ static int copy_tree(struct copy *c, struct err *e)
 
 static void copy_init(struct copy *c, const struct stage_want *want, bool out, struct stage_done *done)
 {
-	*c = (struct copy) { .want = want, .out = out, .bytes_left = want->max_bytes, .done = done };
+	*c = (struct copy){ .want = want, .out = out, .bytes_left = want->max_bytes, .done = done };
 	walk_init(&c->walk, want->max_files < STAGE_FILES_MAX ? want->max_files : STAGE_FILES_MAX);
 }
 
@@ -304,8 +312,8 @@ static int copy_in_folder(struct copy *c, const char *source, int dest_dirfd, co
 	CLOSE_FD int from_fd = open(source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (from_fd < 0)
 		return err_set(e, errno, "open folder %s", source);
-	CLOSE_FD int to_fd = name ? make_folder(c, dest_dirfd, name) :
-	    openat(dest_dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLOSE_FD int to_fd = name ? make_folder(c, dest_dirfd, name)
+				  : openat(dest_dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to_fd < 0)
 		return err_set(e, errno, "make folder %s", name ? name : ".");
 	CLOSE_FD int top_fd = fcntl(to_fd, F_DUPFD_CLOEXEC, 0);
@@ -333,7 +341,7 @@ static int copy_in_file(struct copy *c, const char *source, int dest_dirfd, cons
 }
 
 int stage_copy_in(const char *source, int dest_dirfd, const char *name, const struct stage_want *want,
-    struct stage_done *ret, struct err *e)
+		  struct stage_done *ret, struct err *e)
 {
 	struct stage_done done = { .bytes = 0 };
 	struct copy c;
@@ -359,7 +367,8 @@ int stage_copy_in(const char *source, int dest_dirfd, const char *name, const st
 
 /* ---- the way out ---- */
 
-/* Nothing is ever overwritten. Only the top can clash: every folder below is one that the copy makes itself. */
+/* Nothing is ever overwritten. Only the top can clash: every folder below is one that the copy makes
+ * itself. */
 static int check_clashes(const struct copy *c, int dest_fd, const char *dest, struct err *e)
 {
 	const struct walk_level *top = &c->walk.level[0];
@@ -367,16 +376,17 @@ static int check_clashes(const struct copy *c, int dest_fd, const char *dest, st
 
 	for (size_t i = 0; i < top->count; i++)
 		if (fstatat(dest_fd, top->names[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return err_say(e, EEXIST, "%s/%s is there already: nothing was copied", dest, top->names[i]);
+			return err_say(e, EEXIST, "%s/%s is there already: nothing was copied", dest,
+				       top->names[i]);
 	return 0;
 }
 
 int stage_copy_out(int src_dirfd, const char *dest, const struct stage_want *caps, struct stage_done *ret,
-    struct err *e)
+		   struct err *e)
 {
 	struct copy c;
 
-	*ret = (struct stage_done) { .bytes = 0 };
+	*ret = (struct stage_done){ .bytes = 0 };
 	int r = dir_make_all(dest, 0700, e);
 	if (r < 0)
 		return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What crosses between host and sandbox as files: inputs and projects on the way in, output folders on the way out, and
- * the report of what a run changed in a copy-on-write view. One side of each is hostile; see stage.c.
+ * What crosses between host and sandbox as files: inputs and projects on the way in, output folders on the
+ * way out, and the report of what a run changed in a copy-on-write view. One side of each is hostile; see
+ * stage.c.
  */
 #pragma once
 
@@ -37,19 +38,21 @@ struct stage_done {
 void stage_clear(struct stage_done *d); /* frees what it holds */
 
 /*
- * stage_copy_in: a file or tree of the host's at `name` below dest_dirfd (NULL: what is in the folder `source` goes
- * into dest_dirfd itself). Nothing special, no link followed, the last component of `source` included, nothing
- * overwritten, no cap crossed: each is an error that names the path. What was made before an error stays, for the
- * caller to remove with the folder. ret may be NULL. -EFBIG: a cap; -ELOOP: a link; -EINVAL: a special file; another.
+ * stage_copy_in: a file or tree of the host's at `name` below dest_dirfd (NULL: what is in the folder
+ * `source` goes into dest_dirfd itself). Nothing special, no link followed, the last component of `source`
+ * included, nothing overwritten, no cap crossed: each is an error that names the path. What was made before
+ * an error stays, for the caller to remove with the folder. ret may be NULL. -EFBIG: a cap; -ELOOP: a link;
+ * -EINVAL: a special file; another.
  */
 int stage_copy_in(const char *source, int dest_dirfd, const char *name, const struct stage_want *want,
     struct stage_done *ret, struct err *e);
 
 /*
- * stage_copy_out: regular files and folders below src_dirfd, of a run that is dead, into the folder `dest`, which is
- * made 0700 if missing. Links, special files and files with a second name are passed over and listed; a cap ends it,
- * said in ret->cut. setuid, setgid and writing by others are taken away. -EEXIST, before anything is copied: `dest` has
- * one of the names. Gives: *ret, cleared by the caller, filled as far as it went on failure too.
+ * stage_copy_out: regular files and folders below src_dirfd, of a run that is dead, into the folder `dest`,
+ * which is made 0700 if missing. Links, special files and files with a second name are passed over and
+ * listed; a cap ends it, said in ret->cut. setuid, setgid and writing by others are taken away. -EEXIST,
+ * before anything is copied: `dest` has one of the names. Gives: *ret, cleared by the caller, filled as far
+ * as it went on failure too.
  */
 int stage_copy_out(int src_dirfd, const char *dest, const struct stage_want *caps, struct stage_done *ret,
     struct err *e);
@@ -62,7 +65,7 @@ struct stage_listener {
 	uint64_t max;               /* no more than these are told */
 };
 /*
- * stage_report: what the upper folder of an overlay says was changed against the lower one. Returns how many changes
- * were not told because of `max` (a lower bound: a flood is not counted to its end), or -errno.
+ * stage_report: what the upper folder of an overlay says was changed against the lower one. Returns how many
+ * changes were not told because of `max` (a lower bound: a flood is not counted to its end), or -errno.
  */
 int stage_report(int upper_dirfd, const char *lower, const struct stage_listener *to, struct err *e);

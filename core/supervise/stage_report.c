@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run changed in a copy-on-write view, read from the upper folder of its overlay: what is there was made or
- * changed, a whiteout stands for what was removed, and an opaque folder hides all that the lower one holds. The upper
- * folder was a hostile program's. See the kernel's filesystems/overlayfs.rst.
+ * What a run changed in a copy-on-write view, read from the upper folder of its overlay: what is there was
+ * made or changed, a whiteout stands for what was removed, and an opaque folder hides all that the lower one
+ * holds. The upper folder was a hostile program's. See the kernel's filesystems/overlayfs.rst.
  */
 #include "core/supervise/stage.h"
 
@@ -102,15 +102,16 @@ static int report_folder(struct report *r, const char *name, struct err *e)
 	bool was_folder = was && S_ISDIR(lower.st_mode);
 
 	CLOSE_FD int upper_fd = walk_open(r->walk.fd[WALK_FROM], name, O_RDONLY | O_DIRECTORY, false);
-	CLOSE_FD int lower_fd = was_folder ?
-	    walk_open(r->walk.fd[WALK_BESIDE], name, O_RDONLY | O_DIRECTORY, false) : -1;
+	CLOSE_FD int lower_fd =
+		was_folder ? walk_open(r->walk.fd[WALK_BESIDE], name, O_RDONLY | O_DIRECTORY, false) : -1;
 	if (!was_folder)
 		tell_folder(r, was ? STAGE_CHANGED : STAGE_ADDED, name);
 	if (upper_fd < 0) {
 		r->untold++; /* its maker took the permission to look inside away */
 		return 0;
 	}
-	/* An opaque folder was removed and made again. Its entries are still compared with what had their names. */
+	/* An opaque folder was removed and made again. Its entries are still compared with what had their
+	 * names. */
 	if (lower_fd >= 0 && is_marked(upper_fd, "opaque", 'y'))
 		tell_hidden(r, lower_fd, upper_fd, name);
 	int over = walk_enter(&r->walk, name, take_fd(&upper_fd), lower_fd < 0 ? -1 : take_fd(&lower_fd), e);
@@ -130,7 +131,8 @@ static int report_entry(struct report *r, const char *name, struct err *e)
 
 	bool was = lower_stat(r, name, &lower);
 	if (!is_whiteout(dirfd, name, &upper))
-		tell(r, was ? STAGE_CHANGED : STAGE_ADDED, walk_path(&r->walk, name), (uint64_t) upper.st_size);
+		tell(r, was ? STAGE_CHANGED : STAGE_ADDED, walk_path(&r->walk, name),
+		     (uint64_t) upper.st_size);
 	else if (was && S_ISDIR(lower.st_mode))
 		tell_folder(r, STAGE_REMOVED, name);
 	else if (was) /* else a whiteout of nothing: made and removed again */
@@ -152,7 +154,8 @@ int stage_report(int upper_dirfd, const char *lower, const struct stage_listener
 	walk_init(&r.walk, STAGE_FILES_MAX);
 	int done = walk_enter(&r.walk, "", take_fd(&upper_fd), take_fd(&lower_fd), e);
 	r.untold += done == 1;
-	/* A flood of changes is not counted to its end: "more than" is all that a person needs to know of it. */
+	/* A flood of changes is not counted to its end: "more than" is all that a person needs to know of
+	 * it. */
 	while (done >= 0 && r.walk.depth > 0 && r.untold <= to->max) {
 		const char *name = walk_next(&r.walk);
 		done = name ? report_entry(&r, name, e) : walk_leave(&r.walk, e);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trees thousands of levels deep have no path that the kernel would take, and a descriptor a level would run out. So we
- * stand in one folder at a time and come back by "..", believed only when it leads to the very folder (device and
- * inode) we came from: whoever moves folders about meanwhile ends the walk instead of leading it elsewhere.
+ * Trees thousands of levels deep have no path that the kernel would take, and a descriptor a level would run
+ * out. So we stand in one folder at a time and come back by "..", believed only when it leads to the very
+ * folder (device and inode) we came from: whoever moves folders about meanwhile ends the walk instead of
+ * leading it elsewhere.
  */
 #include "core/supervise/stage_walk.h"
 
@@ -17,7 +18,7 @@
 
 void walk_init(struct walk *w, uint64_t max)
 {
-	*w = (struct walk) { .fd = { -1, -1 }, .max = max };
+	*w = (struct walk){ .fd = { -1, -1 }, .max = max };
 }
 
 static void level_done(struct walk_level *l)
@@ -43,15 +44,17 @@ int walk_open(int dirfd, const char *name, int flags, bool one_mount)
 	struct open_how how = {
 		.flags = (uint64_t) (flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC),
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
-		    (one_mount ? RESOLVE_NO_XDEV : 0),
+			   (one_mount ? RESOLVE_NO_XDEV : 0),
 	};
 	if (flags & O_PATH)
 		how.flags &= ~(uint64_t) (O_NONBLOCK | O_NOCTTY);
 	int fd = (int) syscall(SYS_openat2, dirfd, name, &how, sizeof how);
 	if (fd >= 0)
 		return fd;
-	/* Before 5.6, or refused by a container's old filter. One component without a slash, so O_NOFOLLOW says it all
-	 * but the mount, for which the device has to do. */
+	/*
+	 * Before 5.6, or refused by a container's old filter. One component without a slash, so O_NOFOLLOW says
+	 * it all but the mount, for which the device has to do.
+	 */
 	if (errno != ENOSYS && errno != EPERM)
 		return -errno;
 	struct stat here, there;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups. The choice, the files written and the counters read are tested on folders that look like machines
- * whose /proc and /sys/fs/cgroup were recorded; then a real group is made on this machine, where it lets us.
+ * Control groups. The choice, the files written and the counters read are tested on folders that look like
+ * machines whose /proc and /sys/fs/cgroup were recorded; then a real group is made on this machine, where it
+ * lets us.
  */
 #include "core/base/base.h"
 #include "core/confine/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,12 +73,16 @@ static bool exists(const char *below)
 	return stat(path, &st) == 0;
 }
 
-/* What a kernel puts into a new group: all the files of both versions, empty, so that what was written can be seen. */
+/* What a kernel puts into a new group: all the files of both versions, empty, so that what was written can
+ * be seen. */
+/* clang-format off */
 static const char *const control_files[] = {
 	"tasks", "cgroup.procs", "cgroup.freeze", "cgroup.subtree_control", "cgroup.kill",
-	"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.swappiness", "memory.max", "memory.swap.max",
-	"memory.oom.group", "pids.max", "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "freezer.state",
+	"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.swappiness", "memory.max",
+	"memory.swap.max", "memory.oom.group", "pids.max", "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us",
+	"freezer.state",
 };
+/* clang-format on */
 
 static int fake_make_dir(int dirfd, const char *name, mode_t mode)
 {
@@ -115,10 +123,13 @@ static int fake_ask_granted(const struct cgroup_host *h, const char *name, struc
 	assert_string_equal(name, LEAF);
 	snprintf(text, sizeof text, "0::" USER_SERVICE "/app.slice/%s.scope\n", name);
 	put("proc/self/cgroup", text);
-	const char *files[][2] = { { "cgroup.controllers", "memory pids\n" }, { "cgroup.procs", "100\n" },
-				   { "cgroup.subtree_control", "" }, { "cgroup.type", "domain\n" } };
+	const char *files[][2] = { { "cgroup.controllers", "memory pids\n" },
+				   { "cgroup.procs", "100\n" },
+				   { "cgroup.subtree_control", "" },
+				   { "cgroup.type", "domain\n" } };
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		snprintf(path, sizeof path, "sys/fs/cgroup" USER_SERVICE "/app.slice/%s.scope/%s", name, files[i][0]);
+		snprintf(path, sizeof path, "sys/fs/cgroup" USER_SERVICE "/app.slice/%s.scope/%s", name,
+			 files[i][0]);
 		put(path, files[i][1]);
 	}
 	return 0;
@@ -133,8 +144,12 @@ static int setup(void **state)
 	assert_non_null(mkdtemp(m->path));
 	snprintf(m->proc, sizeof m->proc, "%s/proc", m->path);
 	snprintf(m->bus, sizeof m->bus, "%s/bus", m->path);
-	m->host = (struct cgroup_host) { .root = m->path, .proc = m->proc, .user_bus = m->bus,
-		.make_dir = fake_make_dir, .remove_dir = fake_remove_dir, .ask_scope = fake_ask_refused };
+	m->host = (struct cgroup_host){ .root = m->path,
+					.proc = m->proc,
+					.user_bus = m->bus,
+					.make_dir = fake_make_dir,
+					.remove_dir = fake_remove_dir,
+					.ask_scope = fake_ask_refused };
 	put("proc/self/stat", "100 (a) b) S 90 100 100 0 -1");
 	put("proc/90/stat", "90 (bash) S 1 90 90 0 -1");
 	put("proc/1/stat", "1 (init) S 0 1 1 0 -1");
@@ -180,7 +195,8 @@ static struct cgroup *create(struct err *e, int *ret)
 	return c;
 }
 
-static void assert_limit(const struct cgroup *c, enum cgroup_controller which, uint64_t value, const char *mechanism)
+static void assert_limit(const struct cgroup *c, enum cgroup_controller which, uint64_t value,
+			 const char *mechanism)
 {
 	uint64_t got;
 	const char *by;
@@ -203,8 +219,10 @@ static void hybrid(const char *own_memory)
 	    "39 31 0:36 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids\n"
 	    "40 31 0:37 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,name=systemd\n"
 	    "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n");
-	snprintf(text, sizeof text, "9:name=systemd:/\n8:pids:/\n6:freezer:/\n5:devices:/\n4:memory:%s\n"
-	    "2:cpu,cpuacct:/\n0::/\n", own_memory);
+	snprintf(text, sizeof text,
+		 "9:name=systemd:/\n8:pids:/\n6:freezer:/\n5:devices:/\n4:memory:%s\n"
+		 "2:cpu,cpuacct:/\n0::/\n",
+		 own_memory);
 	put("proc/self/cgroup", text);
 	const char *dirs[] = { "cpu,cpuacct", "memory", "freezer", "pids", "unified" };
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
@@ -261,7 +279,8 @@ static void v1_counters(void **state)
 	assert_true(rd.memory == UNKNOWN_U64 && rd.oom_kills == UNKNOWN_U64 && rd.tasks_peak == UNKNOWN_U64);
 #define M "sys/fs/cgroup/memory/own/" LEAF "/memory."
 	put(M "usage_in_bytes", "10485760\n");
-	put(M "stat", "cache 1\ninactive_file 7\ntotal_cache 4\ntotal_inactive_file 1048576\ntotal_active_file 0\n");
+	put(M "stat",
+	    "cache 1\ninactive_file 7\ntotal_cache 4\ntotal_inactive_file 1048576\ntotal_active_file 0\n");
 	put(M "max_usage_in_bytes", "67108864\n");
 	put(M "oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
 	put(M "failcnt", "41\n");
@@ -269,7 +288,8 @@ static void v1_counters(void **state)
 	put("sys/fs/cgroup/pids/" LEAF "/pids.peak", "64\n");
 	put("sys/fs/cgroup/pids/" LEAF "/pids.events", "max 136\n");
 	put("sys/fs/cgroup/cpu,cpuacct/" LEAF "/cpuacct.usage", "61000123\n");
-	put("sys/fs/cgroup/cpu,cpuacct/" LEAF "/cpu.stat", "nr_periods 9\nnr_throttled 2\nthrottled_time 5000\n");
+	put("sys/fs/cgroup/cpu,cpuacct/" LEAF "/cpu.stat",
+	    "nr_periods 9\nnr_throttled 2\nthrottled_time 5000\n");
 	cgroup_read(c, &rd);
 	assert_int_equal(rd.memory, 9437184);
 	assert_int_equal(rd.memory_peak, 67108864);
@@ -310,7 +330,8 @@ static void v1_in_part(void **state)
 	cgroup_remove(c);
 }
 
-/* Docker with version 1: the mount shows /docker/ID as its root, and the mount point's name has a blank in it. */
+/* Docker with version 1: the mount shows /docker/ID as its root, and the mount point's name has a blank in
+ * it. */
 static void v1_below_a_mount_root(void **state)
 {
 	(void) state;
@@ -318,7 +339,8 @@ static void v1_below_a_mount_root(void **state)
 	int r;
 	put("proc/self/mountinfo",
 	    "700 690 0:32 /docker/0af3 /sys/fs/cgroup/the\\040memory ro,nosuid - cgroup cgroup rw,memory\n"
-	    "701 690 0:32 /docker/0af3 /mnt/the\\040memory\\134 rw,nosuid master:11 - cgroup cgroup rw,memory\n"
+	    "701 690 0:32 /docker/0af3 /mnt/the\\040memory\\134 rw,nosuid master:11 - cgroup cgroup "
+	    "rw,memory\n"
 	    "702 690 0:36 /docker/other /sys/fs/cgroup/pids rw,nosuid - cgroup cgroup rw,pids\n");
 	put("proc/self/cgroup", "8:pids:/docker/0af3\n4:memory:/docker/0af3/part\n");
 	put("mnt/the memory\\/part/tasks", "");
@@ -368,8 +390,8 @@ static void no_cgroups(void **state)
 static void v2_mount(const char *own)
 {
 	char text[512];
-	put("proc/self/mountinfo",
-	    "26 23 0:24 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
+	put("proc/self/mountinfo", "26 23 0:24 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - "
+				   "cgroup2 cgroup2 rw,nsdelegate\n");
 	snprintf(text, sizeof text, "0::%s\n", own);
 	put("proc/self/cgroup", text);
 }
@@ -383,7 +405,8 @@ static void v2_group(const char *path, const char *controllers, const char *on_b
 	snprintf(file, sizeof file, V2 "%s/cgroup.type", path), put(file, "domain\n");
 }
 
-/* A container with its own cgroup namespace; the group holds nobody that is not ours, and the kernel lets us. */
+/* A container with its own cgroup namespace; the group holds nobody that is not ours, and the kernel lets
+ * us. */
 static void v2_own_group(void **state)
 {
 	(void) state;
@@ -411,7 +434,8 @@ static void v2_own_group(void **state)
 	assert_false(exists(V2 "/" LEAF));
 }
 
-/* Somebody else in our own group is never moved, and a shell that started us only where there is no session manager. */
+/* Somebody else in our own group is never moved, and a shell that started us only where there is no
+ * session manager. */
 static void v2_strangers_stay(void **state)
 {
 	(void) state;
@@ -421,7 +445,7 @@ static void v2_strangers_stay(void **state)
 	v2_group("", "memory pids\n", "", "90\n100\n0\n");
 	assert_null(create(&e, &r));
 	assert_int_equal(r, -ENOTSUP);
-	assert_non_null(strstr(e.text, "1 other processes live in our own group"));
+	assert_non_null(strstr(e.text, "1 processes that are not ours live in our own group"));
 	v2_group("", "memory pids\n", "", "90\n100\n");
 	open_bus();
 	assert_null(create(&e, &r));
@@ -494,8 +518,9 @@ static void v2_counters(void **state)
 }
 
 /*
- * A desktop session without delegation: own group is root's. Folders cannot show permissions to root, so what is missing
- * here is that the controllers reach it; the scope is asked for, and what it refuses is in the reason.
+ * A desktop session without delegation: own group is root's. Folders cannot show permissions to root, so what
+ * is missing here is that the controllers reach it; the scope is asked for, and what it refuses is in the
+ * reason.
  */
 static void user_session(const char *controllers)
 {
@@ -519,7 +544,8 @@ static void v2_scope_granted(void **state)
 	assert_int_equal(asked, 1);
 	assert_int_equal(cgroup_kind(c), CGROUP_V2_SCOPE);
 	assert_int_equal(cgroup_controllers(c), CG_MEMORY | CG_PIDS | CG_FREEZE);
-	assert_false(exists(V2 SESSION "/" CGROUP_HOME)); /* the login session holds a stranger: left as it was */
+	/* The login session holds a stranger: it was left as it was. */
+	assert_false(exists(V2 SESSION "/" CGROUP_HOME));
 	assert_file(V2 SESSION "/cgroup.subtree_control", "");
 #define SCOPE V2 USER_SERVICE "/app.slice/" LEAF ".scope/"
 	assert_file(SCOPE "cgroup.subtree_control", "+memory +pids");
@@ -574,7 +600,8 @@ static void v2_outer_group(void **state)
 	cgroup_remove(c);
 }
 
-/* A kernel that does not hold what was written is no limit: nothing stays behind, and the error says both numbers. */
+/* A kernel that does not hold what was written is no limit: nothing stays behind, and the error says both
+ * numbers. */
 static int make_dir_weak(int dirfd, const char *name, mode_t mode)
 {
 	if (fake_make_dir(dirfd, name, mode) < 0)
@@ -666,7 +693,8 @@ struct real {
 	struct cgroup *cgroup;
 	int from_child;
 };
-static char real_run[CGROUP_ID_LEN + 1]; /* its own for each process: tests may run at the same time */
+/* Of this process alone, and no ULID: a belljar that is started meanwhile sweeps. */
+static char real_run[CGROUP_ID_LEN + 1];
 
 static struct real real_create(uint64_t memory, uint64_t processes)
 {
@@ -684,13 +712,24 @@ static struct real real_create(uint64_t memory, uint64_t processes)
 	return t;
 }
 
+/* A child of the group: born inside where the kernel has that, else it enters by itself. */
+static pid_t fork_inside(const struct cgroup *c)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD };
+	if (cgroup_clone_fd(c) < 0)
+		return fork();
+	args.flags = CLONE_INTO_CGROUP;
+	args.cgroup = (uint64_t) cgroup_clone_fd(c);
+	return (pid_t) syscall(SYS_clone3, &args, sizeof args);
+}
+
 /* Runs `inside` in a child of the group; what it returns is the status. */
 static pid_t enter(struct real *t, int (*inside)(int to_parent))
 {
 	int fds[2];
 	struct err e;
 	assert_int_equal(pipe(fds), 0);
-	pid_t pid = fork();
+	pid_t pid = fork_inside(t->cgroup);
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		close(fds[0]);
@@ -747,11 +786,12 @@ static void real_processes(void **state)
 	struct real t = real_create(64 << 20, 8);
 	struct cgroup_reading rd;
 	char many = 0;
-	if (!(cgroup_controllers(t.cgroup) & CG_PIDS) || cgroup_kind(t.cgroup) != CGROUP_V1) {
+	if (!(cgroup_controllers(t.cgroup) & CG_PIDS)) {
 		cgroup_remove(t.cgroup);
 		skip();
 	}
-	assert_limit(t.cgroup, CG_PIDS, 8, "cgroup v1 pids.max");
+	assert_limit(t.cgroup, CG_PIDS, 8,
+		     cgroup_kind(t.cgroup) == CGROUP_V1 ? "cgroup v1 pids.max" : "cgroup v2 pids.max");
 	pid_t pid = enter(&t, flood);
 	assert_int_equal(read(t.from_child, &many, 1), 1);
 	close(t.from_child);
@@ -782,7 +822,7 @@ static void real_memory(void **state)
 	(void) state;
 	struct real t = real_create(64 << 20, 8);
 	struct cgroup_reading rd;
-	if (!(cgroup_controllers(t.cgroup) & CG_MEMORY) || cgroup_kind(t.cgroup) != CGROUP_V1) {
+	if (!(cgroup_controllers(t.cgroup) & CG_MEMORY)) {
 		cgroup_remove(t.cgroup);
 		skip();
 	}
@@ -791,9 +831,10 @@ static void real_memory(void **state)
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGKILL);
 	cgroup_read(t.cgroup, &rd);
-	assert_int_equal(rd.oom_kills, 1);
+	assert_true(rd.oom_kills >= 1 && rd.oom_kills != UNKNOWN_U64);
 	assert_true(rd.memory_failures > 0); /* or unknown: some kernels stopped counting */
-	assert_true(rd.memory_peak > 60 << 20 && rd.memory_peak <= 64 << 20);
+	assert_true(rd.memory_peak == UNKNOWN_U64 ||
+		    (rd.memory_peak > 60 << 20 && rd.memory_peak <= 64 << 20));
 	assert_removed(&t);
 }
 
@@ -811,7 +852,7 @@ static void real_freezing(void **state)
 	struct real t = real_create(64 << 20, 8);
 	struct err e;
 	char space[1 << 16];
-	if (!(cgroup_controllers(t.cgroup) & CG_FREEZE) || cgroup_kind(t.cgroup) != CGROUP_V1) {
+	if (!(cgroup_controllers(t.cgroup) & CG_FREEZE)) {
 		cgroup_remove(t.cgroup);
 		skip();
 	}
@@ -838,10 +879,6 @@ static void real_sweep_of_one_run(void **state)
 {
 	(void) state;
 	struct real t = real_create(64 << 20, 8);
-	if (cgroup_kind(t.cgroup) != CGROUP_V1) {
-		cgroup_remove(t.cgroup);
-		skip();
-	}
 	pid_t pid = enter(&t, count_up);
 	char one;
 	assert_int_equal(read(t.from_child, &one, 1), 1);
@@ -864,17 +901,30 @@ static int sweep_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ON_MACHINE(v1_on_a_hybrid_host), ON_MACHINE(v1_counters), ON_MACHINE(v1_in_part),
-		ON_MACHINE(v1_below_a_mount_root), ON_MACHINE(read_only_mounts), ON_MACHINE(no_cgroups),
-		ON_MACHINE(v2_own_group), ON_MACHINE(v2_strangers_stay),
-		ON_MACHINE(v2_from_home), ON_MACHINE(v2_counters),
-		ON_MACHINE(v2_scope_granted), ON_MACHINE(v2_scope_refused), ON_MACHINE(v2_no_bus_is_not_asked),
-		ON_MACHINE(v2_outer_group), ON_MACHINE(weaker_than_asked_is_refused),
-		ON_MACHINE(unlimited_is_not_written), ON_MACHINE(sweeping), ON_MACHINE(sweeping_v2_looks_above),
-		cmocka_unit_test_teardown(real_processes, sweep_up), cmocka_unit_test_teardown(real_memory, sweep_up), cmocka_unit_test_teardown(real_freezing, sweep_up),
+		ON_MACHINE(v1_on_a_hybrid_host),
+		ON_MACHINE(v1_counters),
+		ON_MACHINE(v1_in_part),
+		ON_MACHINE(v1_below_a_mount_root),
+		ON_MACHINE(read_only_mounts),
+		ON_MACHINE(no_cgroups),
+		ON_MACHINE(v2_own_group),
+		ON_MACHINE(v2_strangers_stay),
+		ON_MACHINE(v2_from_home),
+		ON_MACHINE(v2_counters),
+		ON_MACHINE(v2_scope_granted),
+		ON_MACHINE(v2_scope_refused),
+		ON_MACHINE(v2_no_bus_is_not_asked),
+		ON_MACHINE(v2_outer_group),
+		ON_MACHINE(weaker_than_asked_is_refused),
+		ON_MACHINE(unlimited_is_not_written),
+		ON_MACHINE(sweeping),
+		ON_MACHINE(sweeping_v2_looks_above),
+		cmocka_unit_test_teardown(real_processes, sweep_up),
+		cmocka_unit_test_teardown(real_memory, sweep_up),
+		cmocka_unit_test_teardown(real_freezing, sweep_up),
 		cmocka_unit_test_teardown(real_sweep_of_one_run, sweep_up),
 	};
 	umask(022);
-	snprintf(real_run, sizeof real_run, "01J8ZQ4T9V%016d", (int) getpid());
+	snprintf(real_run, sizeof real_run, "test%022d", (int) getpid());
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copying in: what was asked for or nothing. Copying out of a folder that a hostile program filled: plain data only,
- * and the rest is said. Reporting what an overlay's upper folder holds.
+ * Copying in: what was asked for or nothing. Copying out of a folder that a hostile program filled: plain
+ * data only, and the rest is said. Reporting what an overlay's upper folder holds.
  */
 #include "core/base/base.h"
 #include "core/supervise/stage.h"
@@ -500,8 +500,9 @@ static void report_changes(void **state)
 
 	assert_int_equal(stage_report(p->src_fd, p->dst, &to, &e), 0);
 	assert_string_equal(text.data,
-	    "+ fresh/ 0\n+ fresh/file 2\n- gone 0\n- gone_folder/ 0\n+ kept/" HOSTILE " 1\n~ kept/edited 5\n"
-	    "- remade/hidden 0\n~ remade/same 3\n");
+			    "+ fresh/ 0\n+ fresh/file 2\n- gone 0\n- gone_folder/ 0\n+ kept/" HOSTILE
+			    " 1\n~ kept/edited 5\n"
+			    "- remade/hidden 0\n~ remade/same 3\n");
 	text.len = 0;
 	to.max = 3;
 	assert_int_equal(stage_report(p->src_fd, p->dst, &to, &e), 4); /* stopped counting beyond */
@@ -547,11 +548,25 @@ static void report_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_PLACE(in_file), IN_PLACE(in_tree), IN_PLACE(in_refuses_links), IN_PLACE(in_refuses_special_files),
-		IN_PLACE(in_caps), IN_PLACE(in_size_is_not_believed), IN_PLACE(in_deep), IN_PLACE(in_owner),
-		IN_PLACE(out_plain), IN_PLACE(out_hostile), IN_PLACE(out_clash), IN_PLACE(out_file_cap),
-		IN_PLACE(out_skipped_are_bounded), IN_PLACE(out_byte_cap), IN_PLACE(out_sparse), IN_PLACE(out_deep),
-		IN_PLACE(report_changes), IN_PLACE(report_whiteout_device), IN_PLACE(report_deep),
+		IN_PLACE(in_file),
+		IN_PLACE(in_tree),
+		IN_PLACE(in_refuses_links),
+		IN_PLACE(in_refuses_special_files),
+		IN_PLACE(in_caps),
+		IN_PLACE(in_size_is_not_believed),
+		IN_PLACE(in_deep),
+		IN_PLACE(in_owner),
+		IN_PLACE(out_plain),
+		IN_PLACE(out_hostile),
+		IN_PLACE(out_clash),
+		IN_PLACE(out_file_cap),
+		IN_PLACE(out_skipped_are_bounded),
+		IN_PLACE(out_byte_cap),
+		IN_PLACE(out_sparse),
+		IN_PLACE(out_deep),
+		IN_PLACE(report_changes),
+		IN_PLACE(report_whiteout_device),
+		IN_PLACE(report_deep),
 	};
 	umask(022);
 	return cmocka_run_group_tests(tests, NULL, NULL);
