@@ -236,7 +236,7 @@ static const char *get_text(struct get *g, const json_t *v, const char *field, b
 
 static void get_u64(struct get *g, uint64_t *ret, const json_t *v, const struct event_field *f)
 {
-	*ret = f->flags & FIELD_ONE ? 1 : UNKNOWN_U64;
+	*ret = !v && (f->flags & FIELD_ONE) ? 1 : UNKNOWN_U64; /* null says that it is not known */
 	if (absent(v))
 		return;
 	if (!json_is_integer(v) || json_integer_value(v) < 0)

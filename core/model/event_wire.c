@@ -16,6 +16,12 @@
 /* A string but output; longer ones are not from us. */
 #define TEXT_MAX (64u << 10)
 
+/* A number that an event cannot do without must be one that JSON can hold; any other may be unknown. */
+static bool number_fits(uint64_t value, const struct event_field *f)
+{
+	return !(f->flags & FIELD_REQUIRED) || value <= INT64_MAX;
+}
+
 struct put {
 	struct wire_out out;
 	bool invalid; /* the event itself is not one that the other side would take */
@@ -71,6 +77,7 @@ static void put_field(struct put *p, const void *base, const struct event_field 
 	switch (f->kind) {
 	case FIELD_U64:
 	case FIELD_I64: /* the same eight bytes */
+		p->invalid |= !number_fits(*(const uint64_t *) at, f);
 		wire_put_u64(&p->out, *(const uint64_t *) at);
 		break;
 	case FIELD_F64:
@@ -204,6 +211,15 @@ static void get_word(struct get *g, void *base, const struct event_field *f)
 	*(unsigned *) field_ptr(base, f) = g->in.bad ? 0 : value;
 }
 
+static void get_number(struct get *g, void *base, const struct event_field *f)
+{
+	uint64_t value = wire_get_u64(&g->in);
+
+	if (!number_fits(value, f))
+		refuse(g, f->name);
+	*(uint64_t *) field_ptr(base, f) = value;
+}
+
 static void get_f64(struct get *g, void *base, const struct event_field *f)
 {
 	uint64_t bits = wire_get_u64(&g->in);
@@ -220,7 +236,7 @@ static void get_field(struct get *g, void *base, const struct event_field *f)
 	switch (f->kind) {
 	case FIELD_U64:
 	case FIELD_I64:
-		*(uint64_t *) field_ptr(base, f) = wire_get_u64(&g->in);
+		get_number(g, base, f);
 		break;
 	case FIELD_F64:
 		get_f64(g, base, f);
