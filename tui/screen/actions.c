@@ -98,7 +98,7 @@ static void run(struct app *app, const char *argument)
 		app_warn(app, "A run lives already: ^C stops it.");
 		return;
 	}
-	int r = stage_launch(&app->stage, &l, &e);
+	int r = draft_launch(&app->draft, &l, &e);
 	if (r == 0)
 		r = run_start(l, &app->run, &e);
 	launch_free(l);
@@ -176,25 +176,25 @@ static void preset(struct app *app, const char *argument)
 {
 	struct err e;
 	if (!*argument)
-		stage_preset_next(&app->stage);
-	else if (stage_preset(&app->stage, argument, &e) < 0) {
+		draft_preset_next(&app->draft);
+	else if (draft_preset(&app->draft, argument, &e) < 0) {
 		app_warn(app, "%s", e.text);
 		return;
 	}
-	if (app->stage.policy)
-		app_say(app, "The next run takes %s: %s.", app->stage.presets[app->stage.preset],
-		    app->stage.policy->summary ? app->stage.policy->summary : "no summary");
+	if (app->draft.policy)
+		app_say(app, "The next run takes %s: %s.", app->draft.presets[app->draft.preset],
+		    app->draft.policy->summary ? app->draft.policy->summary : "no summary");
 }
 
 static void language(struct app *app, const char *argument)
 {
 	struct err e;
-	if (app->stage.code.len == 0)
+	if (app->draft.code.len == 0)
 		app_warn(app, "Nothing is staged.");
-	else if (stage_language(&app->stage, *argument ? argument : NULL, &e) < 0)
+	else if (draft_language(&app->draft, *argument ? argument : NULL, &e) < 0)
 		app_warn(app, "%s", e.text);
 	else
-		app_say(app, "It will run as %s.", app->stage.chosen->title);
+		app_say(app, "It will run as %s.", app->draft.chosen->title);
 }
 
 static void open_file(struct app *app, const char *argument)
@@ -205,7 +205,7 @@ static void open_file(struct app *app, const char *argument)
 		return;
 	}
 	intake_stop(app);
-	if (stage_open(&app->stage, argument, &e) < 0) {
+	if (draft_open(&app->draft, argument, &e) < 0) {
 		app_warn(app, "%s", e.text);
 		return;
 	}

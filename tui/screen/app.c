@@ -150,7 +150,7 @@ static void on_paste(void *arg, const char *text, size_t len, size_t dropped, bo
 unsigned app_state(const struct app *app)
 {
 	unsigned state = app->run ? WHEN_LIVE : WHEN_IDLE;
-	if (app->stage.code.len > 0)
+	if (app->draft.code.len > 0)
 		state |= WHEN_CODE;
 	if (app->watch.started || app->watch.ended)
 		state |= WHEN_RAN;
@@ -259,8 +259,8 @@ static int load_recording(struct app *app, const char *path, struct err *e)
 	app->watch.replayed = true;
 	for (size_t i = 0; i < r->count; i++)
 		app_event(app, r->events[i]);
-	if (r->code && stage_set(&app->stage, r->title ? r->title : "recorded", r->code, r->code_len, NULL, e) == 0 && r->language)
-		(void) stage_language(&app->stage, r->language, e);
+	if (r->code && draft_set(&app->draft, r->title ? r->title : "recorded", r->code, r->code_len, NULL, e) == 0 && r->language)
+		(void) draft_language(&app->draft, r->language, e);
 	if (r->damage)
 		app_warn(app, "%s", r->damage);
 	recording_free(r);
@@ -274,7 +274,7 @@ static int load(struct app *app, const struct app_options *o, struct err *e)
 	if (o->replay)
 		r = load_recording(app, o->replay, e);
 	else if (o->file && strcmp(o->file, "-") != 0)
-		r = stage_open(&app->stage, o->file, e);
+		r = draft_open(&app->draft, o->file, e);
 	else if ((o->file || !isatty(STDIN_FILENO)) && !o->rows)
 		intake_start(app);
 	if (r == 0 && o->script)
@@ -312,7 +312,7 @@ static void app_done(struct app *app)
 	intake_stop(app);
 	curses_close(app->term);
 	watch_done(&app->watch);
-	stage_done(&app->stage);
+	draft_done(&app->draft);
 	prompt_done(&app->prompt);
 	buf_done(&app->said);
 	cells_done(&app->grid);
@@ -325,7 +325,7 @@ int app_run(const struct app_options *o)
 	struct app *app = xcalloc(1, sizeof(*app));
 	app->ascii = app->grid.ascii = o->ascii;
 	app->view = app->last_view = &compose_view;
-	stage_init(&app->stage, o->ascii);
+	draft_init(&app->draft, o->ascii);
 	watch_init(&app->watch, o->ascii);
 	int r = size_and_loop(app, o, &e);
 	if (r == 0)

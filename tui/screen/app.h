@@ -13,7 +13,7 @@
 #include "tui/screen/cells.h"
 #include "tui/screen/keymap.h"
 #include "tui/screen/prompt.h"
-#include "tui/screen/stage.h"
+#include "tui/screen/draft.h"
 #include "tui/screen/watch.h"
 
 struct app;
@@ -100,7 +100,7 @@ struct app {
 	struct buf said;     /* the answer to the last key; scrubbed; empty: the view's own sentence */
 	bool said_warning;
 
-	struct stage stage;
+	struct draft draft;
 	struct intake intake;
 	struct watch watch;
 	struct run *run;     /* NULL: none lives */

@@ -18,6 +18,7 @@
 #include "core/model/model.h"
 #include "tui/screen/app.h"
 #include "tui/screen/curses.h"
+#include "tui/screen/facts.h"
 
 #define WIDE 110 /* from here on the preset's facts stand beside the code */
 #define RAW_LINE 4096 /* bytes of a line that are looked at for drawing; Right does not go beyond */
@@ -34,7 +35,7 @@ static bool needs_look(const char *line, size_t len)
 static void draw_code_line(struct app *app, const struct pane *pane, int row, size_t number, int gutter)
 {
 	size_t len = 0;
-	const char *line = stage_line(&app->stage, number, &len);
+	const char *line = draft_line(&app->draft, number, &len);
 	if (!line)
 		return;
 	struct scrub scrub = { .ascii = app->ascii };
@@ -72,7 +73,7 @@ static void draw_empty(const struct app *app, const struct pane *pane)
 static void draw_code(struct app *app, const struct pane *pane)
 {
 	struct compose_state *c = &app->compose;
-	size_t lines = app->stage.code.len ? app->stage.found.lines : 0;
+	size_t lines = app->draft.code.len ? app->draft.found.lines : 0;
 	int digits = snprintf(NULL, 0, "%zu", lines), gutter = (digits < 3 ? 3 : digits) + 3;
 	c->rows = pane->rows > 0 ? (size_t) pane->rows : 1;
 	if (c->inserting) /* the end is where the typing happens */
@@ -87,15 +88,15 @@ static void draw_code(struct app *app, const struct pane *pane)
 		return;
 	/* The cursor: after the last character, or on the line that a newline began. */
 	size_t len = 0, last = lines ? lines - 1 : 0;
-	const char *line = lines ? stage_line(&app->stage, last, &len) : NULL;
-	bool fresh = app->stage.code.len == 0 || app->stage.code.data[app->stage.code.len - 1] == '\n';
+	const char *line = lines ? draft_line(&app->draft, last, &len) : NULL;
+	bool fresh = app->draft.code.len == 0 || app->draft.code.data[app->draft.code.len - 1] == '\n';
 	struct clean clean = clean_line(line && !fresh ? line : "", line && !fresh ? len : 0, app->ascii);
 	pane_cursor(pane, (int) (last - c->top) + (fresh && lines ? 1 : 0), gutter + clean_columns(clean));
 	clean_free(&clean);
 }
 
 /* Draws the notes, each wrapped; returns the rows they take. With a pane of no rows it only measures. */
-static int draw_notes(const struct stage *s, const struct pane *pane)
+static int draw_notes(const struct draft *s, const struct pane *pane)
 {
 	int row = 0;
 	for (int i = 0; i < s->note_count; i++) {
@@ -106,7 +107,7 @@ static int draw_notes(const struct stage *s, const struct pane *pane)
 	return row;
 }
 
-static int count_notes(const struct stage *s, const struct pane *like)
+static int count_notes(const struct draft *s, const struct pane *like)
 {
 	struct cells sheet = { .ascii = s->ascii };
 	cells_resize(&sheet, 24, like->columns > 2 ? like->columns - 2 : 1);
@@ -116,78 +117,67 @@ static int count_notes(const struct stage *s, const struct pane *like)
 	return rows;
 }
 
-static void draw_presets(struct app *app, const struct pane *pane)
+/* The names of the presets, the chosen one in brackets, as many rows as they need; below, what it is. Returns the rows
+ * used: on a pane without rows it only measures. */
+static int draw_presets(struct app *app, const struct pane *pane)
 {
-	const struct stage *s = &app->stage;
+	const struct draft *s = &app->draft;
 	int column = 1, row = 0;
 	for (size_t i = 0; s->presets && s->presets[i]; i++) {
 		struct clean name = clean_str(s->presets[i], app->ascii);
 		bool chosen = s->policy && i == s->preset;
-		if (column > 1 && column + clean_columns(name) + 3 > pane->columns && row + 2 < pane->rows) {
+		if (column > 1 && column + clean_columns(name) + 3 > pane->columns) {
 			row++;
 			column = 1;
 		}
-		column = pane_put(pane, row, column, ROLE_TAB, chosen ? "[" : "");
-		column += chosen ? 0 : 1;
-		column = pane_clean(pane, row, column, chosen ? ROLE_TAB : ROLE_TEXT, name);
-		column = pane_put(pane, row, column, ROLE_TAB, chosen ? "]" : "") + (chosen ? 1 : 2);
+		pane_put(pane, row, column, ROLE_TAB, chosen ? "[" : "");
+		pane_clean(pane, row, column + 1, chosen ? ROLE_TAB : ROLE_TEXT, name);
+		column += 1 + clean_columns(name);
+		pane_put(pane, row, column, ROLE_TAB, chosen ? "]" : "");
+		column += 2;
 		clean_free(&name);
 	}
-	if (!s->policy)
-		return;
-	struct clean summary = clean_str(s->policy->summary, app->ascii);
-	pane_clean(pane, pane->rows - 1, 2, ROLE_TEXT, summary);
+	struct clean summary = clean_str(s->policy ? s->policy->summary : "", app->ascii);
+	pane_clean(pane, row + 1, 2, ROLE_TEXT, summary);
 	clean_free(&summary);
-}
-
-static void draw_facts(struct app *app, const struct pane *pane)
-{
-	struct buf facts = { 0 };
-	if (app->stage.policy)
-		policy_describe(app->stage.policy, &facts);
-	struct pane text = pane_cut(pane, 0, 1, pane->rows, pane->columns - 2);
-	int row = 0;
-	for (char *rest = facts.data, *line; rest && (line = strsep(&rest, "\n")) && row < pane->rows;) {
-		struct clean clean = clean_str(line, app->ascii);
-		row += clean.len ? pane_wrapped(&text, row, ROLE_TEXT, clean) : 1;
-		clean_free(&clean);
-	}
-	buf_done(&facts);
+	return row + 2;
 }
 
 static void compose_draw(struct app *app, const struct pane *body)
 {
 	bool wide = body->columns >= WIDE;
-	stage_review(&app->stage);
+	draft_review(&app->draft);
 	if (body->rows < 12 || body->columns < 50) {
 		draw_code(app, body);
 		return;
 	}
 	struct pane left = pane_cut(body, 0, 0, body->rows, wide ? body->columns * 3 / 5 : body->columns);
-	int notes = count_notes(&app->stage, &left), most = body->rows / 3;
+	struct pane nowhere = pane_cut(&left, 0, 1, 0, left.columns - 2);
+	int notes = count_notes(&app->draft, &left), most = body->rows / 3;
 	struct section sections[3] = {
 		{ .title = "Code", .rows = -1, .focus = true },
 		{ .title = "Before you run", .rows = notes < 1 ? 1 : notes > most ? most : notes },
-		{ .title = "Preset   P chooses", .rows = wide ? 3 : 2 },
+		{ .title = "Preset   P chooses", .rows = draw_presets(app, &nowhere) },
 	};
 	box_stack(&left, sections, 3, BOX_CLOSED);
 	draw_code(app, &sections[0].in);
-	if (draw_notes(&app->stage, &sections[1].in) == 0)
-		pane_put(&sections[1].in, 0, 2, ROLE_TEXT, app->stage.code.len ? "Nothing odd was seen in it." : "");
-	draw_presets(app, &sections[2].in);
+	if (draw_notes(&app->draft, &sections[1].in) == 0)
+		pane_put(&sections[1].in, 0, 2, ROLE_TEXT, app->draft.code.len ? "Nothing odd was seen in it." : "");
+	(void) draw_presets(app, &sections[2].in);
 	if (!wide)
 		return;
 	struct pane right = pane_cut(body, 0, left.columns, body->rows, body->columns - left.columns);
 	struct section facts = { .title = "What this preset enforces", .rows = -1 };
 	box_stack(&right, &facts, 1, BOX_CLOSED);
-	draw_facts(app, &facts.in);
+	if (app->draft.policy)
+		draw_policy(app->draft.policy, &facts.in, app->ascii);
 }
 
 static void compose_status(struct app *app, const struct pane *row)
 {
 	char size[32];
-	struct stage *s = &app->stage;
-	stage_review(s);
+	struct draft *s = &app->draft;
+	draft_review(s);
 	if (app->intake.reading) {
 		pane_printf(row, 0, 1, ROLE_STRONG, "READING standard input: %s", format_bytes(app->intake.bytes.len, size, sizeof(size)));
 		return;
@@ -234,16 +224,16 @@ static void compose_move(struct app *app, enum move move)
 	else if (move == MOVE_RIGHT)
 		c->shift += c->shift < RAW_LINE ? 8 : 0;
 	else
-		c->top = scrolled(c->top, c->rows, app->stage.found.lines, move);
+		c->top = scrolled(c->top, c->rows, app->draft.found.lines, move);
 }
 
 static bool compose_find(struct app *app, const char *text, bool back)
 {
 	struct compose_state *c = &app->compose;
-	size_t lines = app->stage.code.len ? app->stage.found.lines : 0, len = 0;
+	size_t lines = app->draft.code.len ? app->draft.found.lines : 0, len = 0;
 	size_t at = c->found ? c->found - 1 + (back ? 0 : 1) : back ? lines : c->top;
 	while (back ? at-- > 0 : at < lines) {
-		const char *line = stage_line(&app->stage, at, &len);
+		const char *line = draft_line(&app->draft, at, &len);
 		if (line && memmem(line, len, text, strlen(text))) {
 			c->found = at + 1;
 			c->top = at > c->rows / 2 ? at - c->rows / 2 : 0;
@@ -280,17 +270,17 @@ static bool compose_key(struct app *app, uint32_t key)
 		end_insert(app);
 	} else if (key == K_CTRL('C')) {
 		end_insert(app);
-		stage_clear(&app->stage);
+		draft_clear(&app->draft);
 		app_say(app, "Thrown away.");
 	} else if (key == K_BACKSPACE) {
-		stage_cut(&app->stage);
+		draft_cut(&app->draft);
 	} else if (key == K_ENTER || key == K_TAB) {
-		r = stage_append(&app->stage, key == K_TAB ? "\t" : "\n", 1, &e);
+		r = draft_append(&app->draft, key == K_TAB ? "\t" : "\n", 1, &e);
 	} else if (key == K_CTRL('Z') || key == K_CTRL('L')) {
 		return false;
 	} else if (key >= ' ' && key < K_UP) {
 		int len = wctomb(bytes, (wchar_t) key);
-		r = len > 0 ? stage_append(&app->stage, bytes, (size_t) len, &e) : 0;
+		r = len > 0 ? draft_append(&app->draft, bytes, (size_t) len, &e) : 0;
 	}
 	if (r < 0)
 		app_warn(app, "%s", e.text);
@@ -301,8 +291,8 @@ static void compose_paste(struct app *app, const char *text, size_t len, const c
 {
 	struct err e;
 	intake_stop(app);
-	int r = app->compose.inserting ? stage_append(&app->stage, text, len, &e)
-				       : stage_set(&app->stage, "pasted", text, len, arrival, &e);
+	int r = app->compose.inserting ? draft_append(&app->draft, text, len, &e)
+				       : draft_set(&app->draft, "pasted", text, len, arrival, &e);
 	if (r < 0) {
 		app_warn(app, "%s", e.text);
 		return;
@@ -316,7 +306,7 @@ static void clear(struct app *app, const char *argument)
 {
 	(void) argument;
 	intake_stop(app);
-	stage_clear(&app->stage);
+	draft_clear(&app->draft);
 	app->compose = (struct compose_state){ 0 };
 	app_say(app, "Nothing is staged now.");
 }
@@ -363,7 +353,7 @@ static int run_editor(const char *path)
 
 static int edit_copy(struct app *app, char *path, size_t suffix, struct err *e)
 {
-	struct stage *s = &app->stage;
+	struct draft *s = &app->draft;
 	CLOSE_FD int fd = mkostemps(path, (int) suffix, O_CLOEXEC);
 	if (fd < 0)
 		return err_set(e, errno, "make a file to edit");
@@ -377,7 +367,7 @@ static int edit_copy(struct app *app, char *path, size_t suffix, struct err *e)
 		return err_say(e, -r, "The editor did not end well; the code is as it was.");
 	FREE char *title = xstrdup(s->title ? s->title : "typed");
 	const struct language *chosen = s->chosen;
-	r = stage_open(s, path, e);
+	r = draft_open(s, path, e);
 	if (r < 0)
 		return r;
 	free(s->title);
@@ -395,9 +385,9 @@ static void edit(struct app *app, const char *argument)
 		app_warn(app, app->run ? "A run lives: its output would have nowhere to go meanwhile." : "There is no terminal.");
 		return;
 	}
-	stage_review(&app->stage);
-	if (app->stage.language)
-		extension = app->stage.language->extensions[0];
+	draft_review(&app->draft);
+	if (app->draft.language)
+		extension = app->draft.language->extensions[0];
 	FREE char *path = xprintf("%s/belljar-XXXXXX%s%s", dir && *dir ? dir : "/tmp", *extension ? "." : "", extension);
 	if (edit_copy(app, path, *extension ? strlen(extension) + 1 : 0, &e) < 0)
 		app_warn(app, "%s", e.text);

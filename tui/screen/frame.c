@@ -42,8 +42,12 @@ static const char *run_word(const struct app *app)
 static void isolation_words(const struct watch *w, const struct pane *row, int column)
 {
 	bool said;
-	column = pane_put(row, 0, column, ROLE_TEXT, "preset: ");
+	column = pane_put(row, 0, column, ROLE_TEXT, row->columns >= 100 ? "preset: " : "");
 	column = pane_clean(row, 0, column, ROLE_STRONG, w->preset);
+	if (w->missing_count) {
+		column = pane_put(row, 0, column, ROLE_TEXT, " · ");
+		column = pane_printf(row, 0, column, ROLE_EFFECT, "%d NOT ENFORCED", w->missing_count);
+	}
 	column = pane_put(row, 0, column, ROLE_TEXT, " · kernel ");
 	enum fact_state vm = watch_layer(w, "vm", &said);
 	if (said && vm == FACT_HOLDS)
@@ -53,13 +57,9 @@ static void isolation_words(const struct watch *w, const struct pane *row, int c
 	column = pane_put(row, 0, column, ROLE_TEXT, " · net ");
 	enum fact_state net = watch_layer(w, "net-ns", &said);
 	if (vm == FACT_HOLDS || (said && net == FACT_HOLDS))
-		column = pane_put(row, 0, column, ROLE_TEXT, "none");
+		pane_put(row, 0, column, ROLE_TEXT, "none");
 	else
-		column = pane_put(row, 0, column, ROLE_UNKNOWN, !said ? "?" : net == FACT_PARTLY ? "PARTLY" : "HOST");
-	if (w->missing_count) {
-		column = pane_put(row, 0, column, ROLE_TEXT, " · ");
-		pane_printf(row, 0, column, ROLE_EFFECT, "%d NOT ENFORCED", w->missing_count);
-	}
+		pane_put(row, 0, column, ROLE_UNKNOWN, !said ? "?" : net == FACT_PARTLY ? "PARTLY" : "HOST");
 }
 
 void run_status(struct app *app, const struct pane *row)
@@ -74,7 +74,9 @@ void run_status(struct app *app, const struct pane *row)
 	enum role role = w->ended && w->verdict == VERDICT_LOST ? ROLE_UNKNOWN : ROLE_STRONG;
 	int column = pane_put(row, 0, 1, ROLE_TEXT, sign);
 	column = pane_put(row, 0, column + 1, role, run_word(app));
-	if (w->replayed)
+	if (row->columns < 60)
+		column--; /* which run it is can be left out before what isolates it */
+	else if (w->replayed)
 		column = pane_put(row, 0, column + 1, ROLE_TEXT, "recorded");
 	else
 		column = pane_printf(row, 0, column + 1, ROLE_TEXT, "#%u", w->number);
@@ -88,42 +90,56 @@ void run_status(struct app *app, const struct pane *row)
 		isolation_words(w, row, column + 3 + (row->columns >= 100 ? 2 : 0));
 }
 
-/* Puts one hint, if it fits; returns the column after it, or -1. */
-static int draw_hint(const struct pane *row, int column, const struct binding *b)
+#define QUIT_COLUMNS 8 /* a person must always see how to get out: kept free for it in the last row */
+
+static bool hint_wanted(const struct app *app, const struct binding *b)
+{
+	return (b->views & IN(app->view->id)) && b->hint && b->keys[0] != 'q' && !(b->when & ~app_state(app));
+}
+
+static int hint_columns(const struct binding *b)
 {
 	char key[16];
-	int width = (int) strlen(key_spell(b->keys[0], key, sizeof(key))) + 1 + (int) strlen(b->hint);
-	if (column + width > row->columns - 1)
-		return -1;
-	column = pane_put(row, 0, column, ROLE_KEY, key);
-	return pane_put(row, 0, column + 1, ROLE_TEXT, b->hint);
+	return (int) strlen(key_spell(b->keys[0], key, sizeof(key))) + 1 + (int) strlen(b->hint);
+}
+
+static void draw_hint(const struct pane *row, int column, const struct binding *b)
+{
+	char key[16];
+	column = pane_put(row, 0, column, ROLE_KEY, key_spell(b->keys[0], key, sizeof(key)));
+	pane_put(row, 0, column + 1, ROLE_TEXT, b->hint);
+}
+
+static int hints_total(const struct app *app)
+{
+	int total = 1;
+	for (const struct binding *b = bindings; b->views; b++)
+		total += hint_wanted(app, b) ? hint_columns(b) + 2 : 0;
+	return total;
 }
 
 static void draw_keys(const struct app *app, const struct pane *keys)
 {
-	unsigned state = app_state(app);
-	const struct binding *quit = binding_find(app->view->id, 'q');
 	int line = 0, column = 1;
+	struct pane row = pane_cut(keys, 0, 0, 1, keys->columns);
 	for (const struct binding *b = bindings; b->views; b++) {
-		if (!(b->views & IN(app->view->id)) || !b->hint || b == quit || (b->when & ~state))
+		if (!hint_wanted(app, b))
 			continue;
-		/* The last row keeps room for leaving: a person must always see how to get out. */
 		bool last = line == keys->rows - 1;
-		struct pane row = pane_cut(keys, line, 0, 1, keys->columns - (last ? 8 : 0));
-		int end = draw_hint(&row, column, b);
-		if (end < 0 && last) {
-			pane_put(&row, 0, column, ROLE_TEXT, "…");
+		int end = keys->columns - 1 - (last ? QUIT_COLUMNS : 0);
+		if (column + hint_columns(b) > end && last) {
+			pane_put(&row, 0, column < end ? column : end, ROLE_TEXT, "…");
 			break;
 		}
-		if (end < 0) {
-			line++;
-			row = pane_cut(keys, line, 0, 1, keys->columns - (line == keys->rows - 1 ? 8 : 0));
-			end = draw_hint(&row, 1, b);
+		if (column + hint_columns(b) > end) {
+			row = pane_cut(keys, ++line, 0, 1, keys->columns);
+			column = 1;
 		}
-		column = end < 0 ? 1 : end + 2;
+		draw_hint(&row, column, b);
+		column += hint_columns(b) + 2;
 	}
-	struct pane corner = pane_cut(keys, keys->rows - 1, keys->columns - 8, 1, 8);
-	(void) draw_hint(&corner, 0, quit);
+	struct pane corner = pane_cut(keys, keys->rows - 1, keys->columns - QUIT_COLUMNS + 1, 1, QUIT_COLUMNS);
+	draw_hint(&corner, 0, binding_find(app->view->id, 'q'));
 }
 
 static void draw_sentence(struct app *app, const struct pane *row)
@@ -242,7 +258,7 @@ void frame_draw(struct app *app)
 		draw_small(app, &all);
 		return;
 	}
-	int keys_rows = all.rows >= ROWS_ROOMY ? 2 : 1;
+	int keys_rows = all.rows >= ROWS_ROOMY && hints_total(app) > all.columns - QUIT_COLUMNS ? 2 : 1;
 	struct pane tabs = pane_cut(&all, 0, 0, 1, all.columns);
 	struct pane status = pane_cut(&all, 1, 0, 1, all.columns);
 	struct pane body = pane_cut(&all, 2, 0, all.rows - 3 - keys_rows, all.columns);

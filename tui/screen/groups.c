@@ -282,6 +282,8 @@ static void count_event(struct groups *g, const struct event *ev, uint64_t count
 	g->stopped += count;
 	if (ev->type == EVENT_NETWORK)
 		g->stopped_net += count;
+	else if (ev->type == EVENT_FILE)
+		g->stopped_file += count;
 }
 
 void groups_add(struct groups *g, const struct event *ev)

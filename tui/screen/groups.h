@@ -33,7 +33,7 @@ struct groups {
 	size_t count;
 	uint64_t events, not_kept;
 	uint64_t kind[EVENT_TYPE_MAX]; /* how many events of each type, counts within events included */
-	uint64_t stopped, stopped_net; /* events that say that something was refused, hidden, unreachable */
+	uint64_t stopped, stopped_net, stopped_file; /* events that say that something was refused, hidden, unreachable */
 	bool ascii;
 };
 

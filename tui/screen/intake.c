@@ -36,10 +36,10 @@ static void finish(struct app *app)
 	struct buf bytes = app->intake.bytes;
 	app->intake.bytes = (struct buf){ 0 };
 	intake_stop(app);
-	if (stage_set(&app->stage, "-", bytes.data ? bytes.data : "", bytes.len, NULL, &e) < 0)
+	if (draft_set(&app->draft, "-", bytes.data ? bytes.data : "", bytes.len, NULL, &e) < 0)
 		app_warn(app, "%s", e.text);
 	else if (bytes.len == 0)
-		stage_clear(&app->stage);
+		draft_clear(&app->draft);
 	buf_done(&bytes);
 	app_dirty(app);
 }

@@ -25,10 +25,10 @@ const struct binding bindings[] = {
 
 	{ RUN | EVENTS, { K_CTRL('C') }, "stop", WHEN_LIVE, "Stop", "stop the run: SIGTERM, after 2 s SIGKILL" },
 	{ RUN | EVENTS, { 'r', K_F1 + 4 }, "run", WHEN_IDLE | WHEN_CODE, "Run again", "run the staged code again" },
-	{ RUN, { 'p', K_CTRL('S') }, "freeze", WHEN_ALWAYS, "Freeze view", "freeze the picture; the run goes on" },
+	{ RUN, { 'p', K_CTRL('S') }, "freeze", WHEN_LIVE, "Freeze view", "freeze the picture; the run goes on" },
 	{ RUN, { K_CTRL('Q') }, "thaw", WHEN_ALWAYS, NULL, "let a frozen picture go on" },
 	{ RUN | EVENTS, { 'z' }, "pause", WHEN_LIVE, "Pause run", "pause the run itself, again: go on" },
-	{ RUN, { 'F' }, "follow", WHEN_ALWAYS, "Follow", "follow the end of the output, or stay" },
+	{ RUN, { 'F' }, "follow", WHEN_LIVE, "Follow", "follow the end of the output, or stay" },
 	{ RUN, { 'b', 'v' }, "boundary", WHEN_RAN, "Boundary", "what isolates the run, and what was not enforced" },
 	{ RUN, { '+', '_' }, "zoom", WHEN_ALWAYS, NULL, "the output alone, or all panes" },
 

@@ -129,7 +129,7 @@ static char **candidates(struct app *app, const char *line, size_t word)
 		for (const struct action *a = common_actions; a->name; a++)
 			all = strv_add(all, a->name);
 	} else if (str_starts(line, "preset ")) {
-		all = strv_dup(app->stage.presets);
+		all = strv_dup(app->draft.presets);
 	} else if (str_starts(line, "language ")) {
 		for (size_t i = 0; languages[i]; i++)
 			all = strv_add(all, languages[i]->name);

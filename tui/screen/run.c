@@ -68,32 +68,37 @@ static void draw_welcome(const struct pane *body)
 	pane_put(body, body->rows / 2, body->columns > 60 ? 14 : 1, ROLE_TEXT, "1 shows Compose: stage code there, then press r.");
 }
 
-/* The panes of 80x24, one above the other; the ticker goes first when rows are few, then the meters. */
+#define OUTPUT_ROWS_LEAST 4 /* the output keeps these whatever else wants to be seen … */
+#define OUTPUT_ROWS_GOOD 8  /* … and these before the newest events are shown */
+
+/* The panes of 80x24, one above the other. When rows are few, the ticker falls away first, then the meters. */
 static void draw_column(struct app *app, const struct pane *body)
 {
-	char output[160], events[80];
+	char output[160], events[80], meters[60];
 	struct watch *w = &app->watch;
 	int result_rows = w->ended ? result_height(w, body->columns - 4) : 0;
-	bool meters = body->rows >= 12, ticker = body->rows >= (w->ended ? 24 : 16);
+	int left = body->rows - 2 - OUTPUT_ROWS_LEAST;
 	struct section s[4] = { { .title = NULL } };
-	struct section *at = s, *meter = NULL, *result = NULL, *events_at = NULL;
-	char meters_words[60];
-	if (meters) {
+	struct section *at = s, *meter = NULL, *out, *result = NULL, *ticker = NULL;
+	bool show_result = result_rows && left >= result_rows + 1;
+	left -= show_result ? result_rows + 1 : 0;
+	if (left >= METER_MAX + 1) {
+		left -= METER_MAX + 1;
 		meter = at++;
-		meters_title(w, body->columns - 2, meters_words, sizeof(meters_words));
-		*meter = (struct section){ .title = meters_words, .rows = METER_MAX };
+		meters_title(w, body->columns - 2, false, meters, sizeof(meters));
+		*meter = (struct section){ .title = meters, .rows = METER_MAX };
 	}
-	struct section *out = at++;
+	out = at++;
 	output_title(app, output, sizeof(output));
 	*out = (struct section){ .title = output, .rows = -1, .focus = true };
-	if (result_rows && body->rows >= 10) {
+	if (show_result) {
 		result = at++;
 		*result = (struct section){ .title = "Result", .rows = result_rows };
 	}
-	if (ticker) {
-		events_at = at++;
+	if (left >= 4 + OUTPUT_ROWS_GOOD - OUTPUT_ROWS_LEAST) {
+		ticker = at++;
 		events_title(w, events, sizeof(events));
-		*events_at = (struct section){ .title = events, .rows = body->rows >= 30 ? 5 : 3 };
+		*ticker = (struct section){ .title = events, .rows = left >= 14 ? 5 : 3 };
 	}
 	box_stack(body, s, (int) (at - s), BOX_CLOSED);
 	if (meter)
@@ -101,8 +106,8 @@ static void draw_column(struct app *app, const struct pane *body)
 	draw_output(app, &out->in);
 	if (result)
 		draw_result(w, &result->in);
-	if (events_at)
-		draw_ticker(w, &events_at->in);
+	if (ticker)
+		draw_ticker(w, &ticker->in);
 }
 
 static void draw_wide(struct app *app, const struct pane *body)
@@ -116,7 +121,7 @@ static void draw_wide(struct app *app, const struct pane *body)
 	struct pane right = pane_cut(body, 0, width, body->rows - bottom_rows, body->columns - width);
 	struct pane bottom = pane_cut(body, body->rows - bottom_rows, 0, bottom_rows, body->columns);
 	output_title(app, output, sizeof(output));
-	meters_title(w, left.columns - 2, meters_words, sizeof(meters_words));
+	meters_title(w, left.columns - 2, true, meters_words, sizeof(meters_words));
 	events_title(w, events, sizeof(events));
 	struct section l[2] = { { .title = meters_words, .rows = 2 * METER_MAX }, { .title = output, .rows = -1, .focus = true } };
 	struct section r[2] = { { .title = "Boundary in force", .rows = -1 }, { .title = "Limits", .rows = w->limit_count } };

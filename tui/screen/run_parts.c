@@ -14,18 +14,21 @@
 #define LABEL_COLUMNS 7
 #define SPARK_COLUMNS 24
 #define VALUE_COLUMNS 8
+#define WORD_COLUMNS 13 /* two blanks, NEAR LIMIT, one blank */
 
-static int spark_columns(int columns)
+/* What stands beside the spark, at this width: value, limit, peak, word. The word always fits. */
+static int spark_columns(int columns, bool with_source)
 {
-	int room = columns - 1 - LABEL_COLUMNS - VALUE_COLUMNS - 12;
+	int bounds = with_source ? 10 : columns >= 70 ? 24 : columns >= 56 ? 12 : 0;
+	int room = columns - 1 - LABEL_COLUMNS - VALUE_COLUMNS - bounds - WORD_COLUMNS;
 	return room < 0 ? 0 : room > SPARK_COLUMNS ? SPARK_COLUMNS : room;
 }
 
-void meters_title(const struct watch *w, int columns, char *title, size_t size)
+void meters_title(const struct watch *w, int columns, bool with_source, char *title, size_t size)
 {
-	int sparks = spark_columns(columns);
+	int sparks = spark_columns(columns, with_source);
 	unsigned step = series_step(w->t_ns, sparks);
-	(void) snprintf(title, size, "Meters, last %.*f s", step == 10 ? 0 : 1, (double) sparks * step / 10);
+	(void) snprintf(title, size, "Meters, last %.*f s", step == SERIES_STEP_MAX ? 0 : 1, (double) sparks * step / 10);
 }
 
 static const char *amount(enum meter_name m, double value, char *buf, size_t size)
@@ -53,7 +56,7 @@ static const char *value_words(const struct watch *w, enum meter_name m, char *b
 	return buf;
 }
 
-/* The two columns behind the value: the limit, and the highest or the sum. */
+/* What stands behind the value: the limit, and the highest or the sum. */
 static void bound_words(const struct watch *w, enum meter_name m, char *most, char *peak, size_t size)
 {
 	const struct meter *meter = &w->meters[m];
@@ -70,13 +73,31 @@ static void bound_words(const struct watch *w, enum meter_name m, char *most, ch
 		(void) snprintf(peak, size, "peak %5s", amount(m, meter->peak, number, sizeof(number)));
 }
 
-static void draw_meter(const struct watch *w, enum meter_name m, const struct pane *row)
+/* Where a second row follows, the limit stands right behind the value, and the rest goes below. */
+static int draw_bounds(const struct watch *w, enum meter_name m, const struct pane *row, int column, bool with_source)
+{
+	char most[48], peak[48], number[32];
+	const struct meter *meter = &w->meters[m];
+	if (with_source) {
+		bool shown = meter->most > 0 && m != METER_WRITES;
+		(void) snprintf(most, sizeof(most), "/ %s", amount(m, meter->most, number, sizeof(number)));
+		return pane_printf(row, 0, column + 1, ROLE_TEXT, "%-9s", shown ? most : "");
+	}
+	bound_words(w, m, most, peak, sizeof(most));
+	if (row->columns >= 56)
+		column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%-10s", most);
+	if (row->columns >= 70)
+		column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%-10s", peak);
+	return column;
+}
+
+static void draw_meter(const struct watch *w, enum meter_name m, const struct pane *row, bool with_source)
 {
 	static const char *const labels[METER_MAX] = { "CPU", "MEM", "PIDS", "WRITES", "DENIED" };
 	const struct meter *meter = &w->meters[m];
-	char value[48], most[48], peak[48];
+	char value[48];
 	struct buf spark = { 0 };
-	int sparks = spark_columns(row->columns), column = 1 + LABEL_COLUMNS;
+	int sparks = spark_columns(row->columns, with_source), column = 1 + LABEL_COLUMNS;
 	bool warn, scaled = m == METER_CPU || m == METER_MEMORY || m == METER_PROCESSES;
 	const char *word = meter_word(w, m, &warn);
 	pane_put(row, 0, 1, ROLE_STRONG, labels[m]);
@@ -84,11 +105,7 @@ static void draw_meter(const struct watch *w, enum meter_name m, const struct pa
 	pane_put(row, 0, column, ROLE_SPARK, spark.data ? spark.data : "");
 	buf_done(&spark);
 	column = pane_printf(row, 0, column + sparks, ROLE_STRONG, "%*s", VALUE_COLUMNS, value_words(w, m, value, sizeof(value)));
-	bound_words(w, m, most, peak, sizeof(most));
-	if (row->columns >= 56)
-		column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%-10s", most);
-	if (row->columns >= 70)
-		column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%-10s", peak);
+	column = draw_bounds(w, m, row, column, with_source);
 	pane_put(row, 0, column + 2, warn ? ROLE_WARN : *word == '?' ? ROLE_UNKNOWN : ROLE_TEXT, word);
 }
 
@@ -99,15 +116,16 @@ static void draw_source(const struct watch *w, enum meter_name m, const struct p
 	char peak[48], most[48];
 	int column = 1 + LABEL_COLUMNS;
 	if (m == METER_DENIED) {
-		pane_printf(row, 0, column, ROLE_TEXT, "%llu calls  %llu net  %llu file  %llu terminal",
-		    (unsigned long long) g->kind[EVENT_DENIED], (unsigned long long) g->kind[EVENT_NETWORK],
-		    (unsigned long long) g->kind[EVENT_FILE], (unsigned long long) g->kind[EVENT_TERMINAL]);
+		pane_printf(row, 0, column, ROLE_TEXT, "total %llu: %llu calls  %llu net  %llu file",
+		    (unsigned long long) g->stopped, (unsigned long long) g->kind[EVENT_DENIED],
+		    (unsigned long long) g->stopped_net, (unsigned long long) g->stopped_file);
 		return;
 	}
 	bound_words(w, m, most, peak, sizeof(peak));
-	if (row->columns < 70)
-		column = pane_printf(row, 0, column, ROLE_TEXT, "%s  ", peak);
-	column = pane_put(row, 0, column, ROLE_TEXT, meter->source.len ? "from " : "source not said");
+	column = pane_printf(row, 0, column, ROLE_TEXT, "%s", peak);
+	if (m == METER_WRITES)
+		column = pane_printf(row, 0, column, ROLE_TEXT, "  %s", most);
+	column = pane_put(row, 0, column + 2, ROLE_TEXT, meter->source.len ? "from " : "source not said");
 	pane_clean(row, 0, column, ROLE_TEXT, meter->source);
 }
 
@@ -117,7 +135,7 @@ void draw_meters(const struct watch *w, const struct pane *pane, bool with_sourc
 		struct pane row = pane_cut(pane, m * (with_source ? 2 : 1), 0, 1, pane->columns);
 		struct pane under = pane_cut(pane, m * 2 + 1, 0, 1, pane->columns);
 		if (row.rows > 0)
-			draw_meter(w, (enum meter_name) m, &row);
+			draw_meter(w, (enum meter_name) m, &row, with_source);
 		if (with_source && under.rows > 0)
 			draw_source(w, (enum meter_name) m, &under);
 	}
@@ -232,16 +250,24 @@ int result_height(const struct watch *w, int columns)
 static void result_numbers(const struct watch *w, struct buf *out)
 {
 	char text[48];
-	if (w->wall_s >= 0)
-		buf_printf(out, "wall %.3g s", w->wall_s);
-	if (w->cpu_s >= 0)
-		buf_printf(out, " · cpu %.3g s", w->cpu_s);
-	buf_printf(out, " · memory peak %s", short_bytes(w->memory_peak, text, sizeof(text)));
+	buf_printf(out, w->wall_s >= 0 ? "wall %.3g s" : "wall ?", w->wall_s);
+	buf_printf(out, w->cpu_s >= 0 ? ", cpu %.3g s" : ", cpu ?", w->cpu_s);
+	buf_printf(out, " · peak %s", short_bytes(w->memory_peak, text, sizeof(text)));
 	if (w->processes_peak != UNKNOWN_U64)
-		buf_printf(out, " · %llu processes at once", (unsigned long long) w->processes_peak);
+		buf_printf(out, ", %llu process%s", (unsigned long long) w->processes_peak, w->processes_peak == 1 ? "" : "es");
 	buf_printf(out, " · written %s", short_bytes(w->written, text, sizeof(text)));
 	if (w->output_dropped)
 		buf_printf(out, " · %s of output dropped", short_bytes(w->output_dropped, text, sizeof(text)));
+}
+
+/* "SIGKILL, status 137." */
+static int draw_status(const struct watch *w, const struct pane *text, int column)
+{
+	if (w->signal.len)
+		column = pane_clean(text, 0, column + 1, ROLE_TEXT, w->signal);
+	if (w->status >= 0)
+		column = pane_printf(text, 0, column, ROLE_TEXT, w->signal.len ? ", status %lld." : " Status %lld.", (long long) w->status);
+	return column;
 }
 
 void draw_result(const struct watch *w, const struct pane *pane)
@@ -250,10 +276,7 @@ void draw_result(const struct watch *w, const struct pane *pane)
 	enum role role = w->verdict == VERDICT_LOST ? ROLE_UNKNOWN : ROLE_STRONG;
 	int column = pane_put(&text, 0, 0, role, verdict_badge(w->verdict));
 	column = pane_put(&text, 0, column + 2, ROLE_TEXT, verdict_words(w->verdict));
-	if (w->signal.len)
-		column = pane_clean(&text, 0, column + 1, ROLE_TEXT, w->signal);
-	else if (w->status >= 0)
-		column = pane_printf(&text, 0, column + 1, ROLE_TEXT, "Status %lld.", (long long) w->status);
+	column = draw_status(w, &text, column);
 	if (w->processes_left != UNKNOWN_U64 && w->processes_left > 0)
 		pane_printf(&text, 0, column + 1, ROLE_EFFECT, "%llu PROCESSES LEFT", (unsigned long long) w->processes_left);
 	int row = 1 + pane_wrapped(&text, 1, ROLE_TEXT, reason(w));
@@ -261,7 +284,7 @@ void draw_result(const struct watch *w, const struct pane *pane)
 	result_numbers(w, &numbers);
 	column = pane_put(&text, row < pane->rows ? row : pane->rows - 1, 0, ROLE_TEXT, numbers.data ? numbers.data : "");
 	if (w->limits_met.len) {
-		column = pane_put(&text, row, column, ROLE_TEXT, " · limits met: ");
+		column = pane_put(&text, row, column, ROLE_TEXT, " · met: ");
 		pane_clean(&text, row, column, ROLE_STRONG, w->limits_met);
 	}
 	buf_done(&numbers);

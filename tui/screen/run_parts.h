@@ -10,8 +10,9 @@
 #include "tui/screen/cells.h"
 #include "tui/screen/watch.h"
 
-void meters_title(const struct watch *w, int columns, char *title, size_t size);
-void draw_meters(const struct watch *w, const struct pane *pane, bool with_source); /* with_source: two rows each */
+/* with_source: two rows each, the second says where the number comes from. */
+void meters_title(const struct watch *w, int columns, bool with_source, char *title, size_t size);
+void draw_meters(const struct watch *w, const struct pane *pane, bool with_source);
 
 void events_title(const struct watch *w, char *title, size_t size);
 void draw_ticker(const struct watch *w, const struct pane *pane);

@@ -35,12 +35,8 @@ void series_add(struct series *s, uint64_t t_ns, double value)
 
 unsigned series_step(uint64_t t_ns, int columns)
 {
-	static const unsigned steps[] = { 1, 2, 5, 10 };
-	uint64_t slots = t_ns / SERIES_SLOT_NS + 1;
-	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
-		if (slots <= (uint64_t) columns * steps[i])
-			return steps[i];
-	return steps[ARRAY_LEN(steps) - 1];
+	uint64_t slots = t_ns / SERIES_SLOT_NS + 1, each = columns > 0 ? (slots - 1) / (uint64_t) columns + 1 : 1;
+	return each > SERIES_STEP_MAX ? SERIES_STEP_MAX : (unsigned) each;
 }
 
 static double slot_at(const struct series *s, uint64_t slot)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The history of a meter: one value for each tenth of a second, a minute of them, and its picture as a sparkline of
+ * The history of a meter: one value for each tenth of a second, two minutes of them, and its picture as a sparkline of
  * eight heights. What is not known is shown as '?', never as nothing.
  */
 #pragma once
@@ -13,6 +13,7 @@ struct buf;
 
 #define SERIES_SLOTS 1200
 #define SERIES_SLOT_NS UINT64_C(100000000)
+#define SERIES_STEP_MAX 10 /* slots a column stands for at most: a second */
 #define SERIES_UNKNOWN (-1.0)
 
 struct series {

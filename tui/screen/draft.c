@@ -11,19 +11,19 @@
 
 #include "core/base/base.h"
 #include "core/model/model.h"
-#include "tui/screen/stage.h"
+#include "tui/screen/draft.h"
 
 #define DEFAULT_PRESET "namespaces"
 
-void stage_init(struct stage *s, bool ascii)
+void draft_init(struct draft *s, bool ascii)
 {
 	struct err ignored;
-	*s = (struct stage){ .ascii = ascii, .presets = preset_names() };
-	if (stage_preset(s, DEFAULT_PRESET, &ignored) < 0 && s->presets && s->presets[0])
-		(void) stage_preset(s, s->presets[0], &ignored);
+	*s = (struct draft){ .ascii = ascii, .presets = preset_names() };
+	if (draft_preset(s, DEFAULT_PRESET, &ignored) < 0 && s->presets && s->presets[0])
+		(void) draft_preset(s, s->presets[0], &ignored);
 }
 
-static void review_done(struct stage *s)
+static void review_done(struct draft *s)
 {
 	for (int i = 0; i < s->note_count; i++)
 		clean_free(&s->notes[i].text);
@@ -35,7 +35,7 @@ static void review_done(struct stage *s)
 	s->reviewed = s->ready = false;
 }
 
-void stage_clear(struct stage *s)
+void draft_clear(struct draft *s)
 {
 	review_done(s);
 	buf_done(&s->code);
@@ -44,12 +44,12 @@ void stage_clear(struct stage *s)
 	s->chosen = s->language = NULL;
 }
 
-void stage_done(struct stage *s)
+void draft_done(struct draft *s)
 {
-	stage_clear(s);
+	draft_clear(s);
 	strv_free(s->presets);
 	policy_free(s->policy);
-	*s = (struct stage){ 0 };
+	*s = (struct draft){ 0 };
 }
 
 static int too_long(struct err *e)
@@ -57,18 +57,18 @@ static int too_long(struct err *e)
 	return err_say(e, EFBIG, "the code is longer than %u MiB: refused, never cut", CODE_MAX >> 20);
 }
 
-int stage_set(struct stage *s, const char *title, const char *code, size_t len, const char *arrival, struct err *e)
+int draft_set(struct draft *s, const char *title, const char *code, size_t len, const char *arrival, struct err *e)
 {
 	if (len > CODE_MAX)
 		return too_long(e);
-	stage_clear(s);
+	draft_clear(s);
 	s->title = xstrdup(title);
 	s->arrival = arrival ? xstrdup(arrival) : NULL;
 	buf_add(&s->code, code, len);
 	return 0;
 }
 
-int stage_append(struct stage *s, const char *code, size_t len, struct err *e)
+int draft_append(struct draft *s, const char *code, size_t len, struct err *e)
 {
 	if (len > CODE_MAX - s->code.len)
 		return too_long(e);
@@ -79,7 +79,7 @@ int stage_append(struct stage *s, const char *code, size_t len, struct err *e)
 	return 0;
 }
 
-void stage_cut(struct stage *s)
+void draft_cut(struct draft *s)
 {
 	review_done(s);
 	while (s->code.len > 0 && ((unsigned char) s->code.data[--s->code.len] & 0xc0) == 0x80)
@@ -88,7 +88,7 @@ void stage_cut(struct stage *s)
 		s->code.data[s->code.len] = '\0';
 }
 
-int stage_open(struct stage *s, const char *path, struct err *e)
+int draft_open(struct draft *s, const char *path, struct err *e)
 {
 	FREE char *code = NULL;
 	size_t len;
@@ -96,10 +96,10 @@ int stage_open(struct stage *s, const char *path, struct err *e)
 	if (r < 0)
 		return r;
 	const char *slash = strrchr(path, '/');
-	return stage_set(s, slash && slash[1] ? slash + 1 : path, code, len, NULL, e);
+	return draft_set(s, slash && slash[1] ? slash + 1 : path, code, len, NULL, e);
 }
 
-int stage_preset(struct stage *s, const char *name, struct err *e)
+int draft_preset(struct draft *s, const char *name, struct err *e)
 {
 	struct policy *policy;
 	int r = preset_load(name, &policy, e);
@@ -119,16 +119,16 @@ int stage_preset(struct stage *s, const char *name, struct err *e)
 }
 
 /* A preset that cannot be loaded is passed over here; `belljar preset check` says what is wrong with it. */
-void stage_preset_next(struct stage *s)
+void draft_preset_next(struct draft *s)
 {
 	struct err ignored;
 	size_t count = strv_len(s->presets);
 	for (size_t i = 1; i <= count; i++)
-		if (stage_preset(s, s->presets[(s->preset + i) % count], &ignored) == 0)
+		if (draft_preset(s, s->presets[(s->preset + i) % count], &ignored) == 0)
 			return;
 }
 
-int stage_language(struct stage *s, const char *name, struct err *e)
+int draft_language(struct draft *s, const char *name, struct err *e)
 {
 	if (!name) {
 		size_t i = 0, count = 0;
@@ -147,19 +147,19 @@ int stage_language(struct stage *s, const char *name, struct err *e)
 	return 0;
 }
 
-static void note(struct stage *s, bool warning, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void note(struct stage *s, bool warning, const char *fmt, ...)
+static void note(struct draft *s, bool warning, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void note(struct draft *s, bool warning, const char *fmt, ...)
 {
 	char *text;
 	va_list ap;
-	if (s->note_count == STAGE_NOTES)
+	if (s->note_count == DRAFT_NOTES)
 		return;
 	va_start(ap, fmt);
 	int len = vasprintf(&text, fmt, ap);
 	va_end(ap);
 	if (len < 0)
 		return;
-	s->notes[s->note_count++] = (struct stage_note){ .warning = warning, .text = clean_line(text, (size_t) len, s->ascii) };
+	s->notes[s->note_count++] = (struct draft_note){ .warning = warning, .text = clean_line(text, (size_t) len, s->ascii) };
 	free(text);
 }
 
@@ -168,7 +168,7 @@ static const char *plural(size_t count)
 	return count == 1 ? "" : "s";
 }
 
-static void note_findings(struct stage *s)
+static void note_findings(struct draft *s)
 {
 	const struct text_findings *f = &s->found;
 	if (f->bidi)
@@ -200,7 +200,7 @@ static void note_findings(struct stage *s)
 }
 
 /* What launching would say about it now: the same refusals and corrections, the same checksum as in the recording. */
-static void note_launch(struct stage *s)
+static void note_launch(struct draft *s)
 {
 	struct err e;
 	struct launch *l = launch_new();
@@ -222,20 +222,20 @@ static void note_launch(struct stage *s)
 	launch_free(l);
 }
 
-static void make_index(struct stage *s)
+static void make_index(struct draft *s)
 {
 	size_t lines = s->found.lines;
-	s->index = xcalloc(lines / STAGE_STRIDE + 1, sizeof(*s->index));
+	s->index = xcalloc(lines / DRAFT_STRIDE + 1, sizeof(*s->index));
 	const char *p = s->code.data, *end = p + s->code.len;
 	for (size_t n = 0; p < end && n < lines; n++) {
-		if (n % STAGE_STRIDE == 0)
-			s->index[n / STAGE_STRIDE] = (size_t) (p - s->code.data);
+		if (n % DRAFT_STRIDE == 0)
+			s->index[n / DRAFT_STRIDE] = (size_t) (p - s->code.data);
 		const char *newline = memchr(p, '\n', (size_t) (end - p));
 		p = newline ? newline + 1 : end;
 	}
 }
 
-void stage_review(struct stage *s)
+void draft_review(struct draft *s)
 {
 	struct err e;
 	if (s->reviewed)
@@ -258,12 +258,12 @@ void stage_review(struct stage *s)
 		note(s, true, "No preset could be loaded: belljar preset check says why.");
 }
 
-const char *stage_line(const struct stage *s, size_t number, size_t *ret_len)
+const char *draft_line(const struct draft *s, size_t number, size_t *ret_len)
 {
 	if (!s->index || number >= s->found.lines)
 		return NULL;
-	const char *p = s->code.data + s->index[number / STAGE_STRIDE], *end = s->code.data + s->code.len;
-	for (size_t n = number - number % STAGE_STRIDE; n < number; n++) {
+	const char *p = s->code.data + s->index[number / DRAFT_STRIDE], *end = s->code.data + s->code.len;
+	for (size_t n = number - number % DRAFT_STRIDE; n < number; n++) {
 		const char *newline = memchr(p, '\n', (size_t) (end - p));
 		if (!newline)
 			return NULL;
@@ -276,9 +276,9 @@ const char *stage_line(const struct stage *s, size_t number, size_t *ret_len)
 	return p;
 }
 
-int stage_launch(struct stage *s, struct launch **ret, struct err *e)
+int draft_launch(struct draft *s, struct launch **ret, struct err *e)
 {
-	stage_review(s);
+	draft_review(s);
 	if (s->code.len == 0)
 		return err_say(e, EINVAL, "nothing is staged: paste, open (o) or type (i) code first");
 	if (!s->language)
