@@ -29,8 +29,8 @@ extern const struct option_row request_options[];
  */
 int request_parse(struct request *q, int argc, char **argv, struct err *e);
 void request_done(struct request *q);
-/* request_wants_json: whether --json stands among the words, also where they cannot be parsed: who asked for an object
- * gets one. */
+/* request_wants_json: whether --json stands among words that were not reached, because one before them was wrong: who
+ * asks for an object gets one. */
 bool request_wants_json(int argc, char **argv);
 
 /*

@@ -507,7 +507,7 @@ static int run_main(const struct look *look, int argc, char **argv)
 
 	(void) signal(SIGPIPE, SIG_IGN); /* a reader that went away is an errno here, not our end */
 	if (request_parse(&q, argc, argv, &e) < 0)
-		status = refuse(&q.look, request_wants_json(argc, argv), NULL, &e);
+		status = refuse(&q.look, q.json || request_wants_json(argc, argv), NULL, &e);
 	else if (q.help || q.help_man)
 		status = help(q.help_man);
 	else if (request_launch(&q, &l, &notes, &e) < 0)
