@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What events are made of: the words for every enum, and the one table that describes the fields of each type. Wire,
- * JSON and tests walk the table, so a field that is missing somewhere cannot exist.
+ * What events are made of: the words for every enum, and the one table that describes the fields of each
+ * type. Wire, JSON and tests walk the table, so a field that is missing somewhere cannot exist.
  */
 #include "core/model/event_table.h"
 
@@ -11,6 +11,7 @@
 
 #include "core/base/base.h"
 
+/* clang-format off */
 static const char *const type_names[EVENT_TYPE_MAX] = {
 	[EVENT_START] = "start",       [EVENT_OUTPUT] = "output",   [EVENT_DENIED] = "denied",
 	[EVENT_NETWORK] = "network",   [EVENT_FILE] = "file",       [EVENT_EXEC] = "exec",
@@ -79,8 +80,12 @@ static const char *const stream_names[STREAM_MAX] = { [STREAM_STDOUT] = "stdout"
 static const char *const layer_state_names[STATE_MAX] = {
 	[STATE_OFF] = "off", [STATE_ON] = "on", [STATE_PARTIAL] = "partial", [STATE_UNAVAILABLE] = "unavailable",
 };
+/* clang-format on */
 
-#define WORDS(array) { .names = (array), .count = ARRAY_LEN(array) }
+#define WORDS(array)                                        \
+	{                                                   \
+		.names = (array), .count = ARRAY_LEN(array) \
+	}
 static const struct field_words type_words = WORDS(type_names);
 static const struct field_words event_source_words = WORDS(source_names);
 static const struct field_words outcome_words = WORDS(outcome_names);
@@ -151,9 +156,11 @@ enum event_type event_type_by_name(const char *name)
 }
 
 /*
- * The table. AT gives the offset of a member, and does not compile where the member has another C type than the kind
- * of its row reads and writes: a table of offsets is otherwise the place where a wrong width hides.
+ * The table. AT gives the offset of a member, and does not compile where the member has another C type
+ * than the kind of its row reads and writes: a table of offsets is otherwise the place where a wrong width
+ * hides.
  */
+/* clang-format off */
 #define AT(s, m, ctype) \
 	(offsetof(s, m) + 0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((s *) 0)->m), ctype) ? 1 : -1]))
 
@@ -358,6 +365,7 @@ static const struct event_field *const fields_of[EVENT_TYPE_MAX] = {
 	[EVENT_DROPPED] = dropped_fields,   [EVENT_CHANGED] = changed_fields, [EVENT_ERROR] = error_fields,
 	[EVENT_EXIT] = exit_fields,
 };
+/* clang-format on */
 
 const struct event_field *event_fields(enum event_type type)
 {
@@ -450,24 +458,16 @@ int verdict_status(const struct event *exit_event)
 	case VERDICT_OK:
 	case VERDICT_FAILED:
 	case VERDICT_PROCESSES:
-	case VERDICT_WRITE_SPACE:
-		return own_status;
-	case VERDICT_SIGNALLED:
-		return own > 128 ? own_status : status_of_signal(exit_event->exit.signal);
+	case VERDICT_WRITE_SPACE: return own_status;
+	case VERDICT_SIGNALLED: return own > 128 ? own_status : status_of_signal(exit_event->exit.signal);
 	case VERDICT_MEMORY: /* the target's own where it ended itself after an allocation was refused */
 		return own > 0 && !exit_event->exit.signal ? own_status : 137;
 	case VERDICT_WALL_TIME:
-	case VERDICT_CPU_TIME:
-		return 124;
-	case VERDICT_OUTPUT:
-		return 137;
-	case VERDICT_POLICY:
-		return 159;
-	case VERDICT_CANCELLED:
-		return 130;
-	case VERDICT_SETUP_ERROR:
-		return own == 126 || own == 127 ? own_status : 125;
-	default:
-		return 125;
+	case VERDICT_CPU_TIME: return 124;
+	case VERDICT_OUTPUT: return 137;
+	case VERDICT_POLICY: return 159;
+	case VERDICT_CANCELLED: return 130;
+	case VERDICT_SETUP_ERROR: return own == 126 || own == 127 ? own_status : 125;
+	default: return 125;
 	}
 }

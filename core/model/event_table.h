@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to core/model: the table that says which fields each type of event has. The frames on the wire, JSON in both
- * directions and the tests walk it; a new field is one row in event.c and nothing else.
+ * Private to core/model: the table that says which fields each type of event has. The frames on the wire,
+ * JSON in both directions and the tests walk it; a new field is one row in event.c and nothing else.
  */
 #pragma once
 
@@ -45,9 +45,9 @@ struct field_items { /* what one entry of a LIST or MAP looks like */
 	size_t max; /* longer lists are refused */
 };
 
-#define FIELD_STRS_MAX 4096                        /* of argv, flags and the like */
+#define FIELD_STRS_MAX 4096                                /* of argv, flags and the like */
 #define EVENT_T_MAX_NS (UINT64_C(1000000000) * 1000000000) /* thirty years: a later time is refused */
-#define FIELD_ITEM_MAX sizeof(struct event_limit) /* the largest entry of any list */
+#define FIELD_ITEM_MAX sizeof(struct event_limit)          /* the largest entry of any list */
 
 /* event_fields: the rows of one type, NULL for EVENT_UNKNOWN. event_common: source, outcome, layer, basis. */
 const struct event_field *event_fields(enum event_type type);
@@ -74,18 +74,18 @@ static inline size_t field_count(const void *base, const struct event_field *f)
 }
 
 /*
- * A decoded event owns one block: itself, then its lists and strings. A decoder goes twice over its input: with `base`
- * NULL it only adds up and refuses, then the block is allocated in the right size and filled.
+ * A decoded event owns one block: itself, then its lists and strings. A decoder goes twice over its input:
+ * with `base` NULL it only adds up and refuses, then the block is allocated in the right size and filled.
  */
 struct event_block {
 	char *base;
 	size_t used;
 };
 
-void block_begin(struct event_block *b);                        /* before each pass: leaves room for the event */
-struct event *block_make(struct event_block *b);                /* after the first pass */
-void *block_take(struct event_block *b, size_t size);           /* aligned for any entry; NULL while measuring */
-char *block_space(struct event_block *b, size_t size);          /* for bytes */
+void block_begin(struct event_block *b);               /* before each pass: leaves room for the event */
+struct event *block_make(struct event_block *b);       /* after the first pass */
+void *block_take(struct event_block *b, size_t size);  /* aligned for any entry; NULL while measuring */
+char *block_space(struct event_block *b, size_t size); /* for bytes */
 const char *block_text(struct event_block *b, const char *text, size_t len); /* with a NUL after it */
 
 /* map_check: keys of a MAP are distinct and printable ASCII that JSON need not escape. */

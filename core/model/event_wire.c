@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events and verbs as frames. Both walk tables, so that encoder and decoder cannot drift apart. What arrives is refused
- * by length, then type, then content: the other side may be a guest that is trying.
+ * Events and verbs as frames. Both walk tables, so that encoder and decoder cannot drift apart. What
+ * arrives is refused by length, then type, then content: the other side may be a guest that is trying.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,8 @@
 #include "core/base/base.h"
 #include "core/model/event_table.h"
 
-/* Frames down have their verb as type, frames up have this bit: one that is echoed back is never taken for the other. */
+/* Frames down have their verb as type, frames up have this bit: one that is echoed back is never taken for
+ * the other. */
 #define TYPE_EVENT 0x80
 
 /* A string but output; longer ones are not from us. */
@@ -80,26 +81,16 @@ static void put_field(struct put *p, const void *base, const struct event_field 
 		p->invalid |= !number_fits(*(const uint64_t *) at, f);
 		wire_put_u64(&p->out, *(const uint64_t *) at);
 		break;
-	case FIELD_F64:
-		put_f64(p, *(const double *) at);
-		break;
-	case FIELD_WORD:
-		put_word(p, *(const unsigned *) at, f);
-		break;
+	case FIELD_F64: put_f64(p, *(const double *) at); break;
+	case FIELD_WORD: put_word(p, *(const unsigned *) at, f); break;
 	case FIELD_STR:
 		p->invalid |= (f->flags & FIELD_REQUIRED) && !*(const char *const *) at;
 		put_str(p, *(const char *const *) at);
 		break;
-	case FIELD_BYTES:
-		wire_put_bytes(&p->out, *(const char *const *) at, field_count(base, f));
-		break;
-	case FIELD_STRS:
-		put_strs(p, *(const char *const *const *) at, field_count(base, f));
-		break;
+	case FIELD_BYTES: wire_put_bytes(&p->out, *(const char *const *) at, field_count(base, f)); break;
+	case FIELD_STRS: put_strs(p, *(const char *const *const *) at, field_count(base, f)); break;
 	case FIELD_LIST:
-	case FIELD_MAP:
-		put_items(p, *(const char *const *) at, field_count(base, f), f);
-		break;
+	case FIELD_MAP: put_items(p, *(const char *const *) at, field_count(base, f), f); break;
 	}
 }
 
@@ -116,7 +107,8 @@ ssize_t event_encode(const struct event *ev, void *space, size_t size)
 
 	if (!fields)
 		return -EINVAL;
-	wire_begin(&p.out, space, size < WIRE_FRAME_MAX ? size : WIRE_FRAME_MAX, TYPE_EVENT | (uint8_t) ev->type);
+	wire_begin(&p.out, space, size < WIRE_FRAME_MAX ? size : WIRE_FRAME_MAX,
+		   TYPE_EVENT | (uint8_t) ev->type);
 	wire_put_u64(&p.out, ev->seq);
 	wire_put_u64(&p.out, ev->t_ns);
 	put_fields(&p, ev, event_common);
@@ -163,7 +155,8 @@ static void get_bytes(struct get *g, void *base, const struct event_field *f)
 	*(size_t *) (void *) ((char *) base + f->count_offset) = len;
 }
 
-/* Each entry takes at least `least` bytes, so a count that the rest of the frame cannot hold is refused unread. */
+/* Each entry takes at least `least` bytes, so a count that the rest of the frame cannot hold is refused
+ * unread. */
 static size_t get_count(struct get *g, const char *field, size_t max, size_t least)
 {
 	size_t count = wire_get_u32(&g->in);
@@ -206,7 +199,8 @@ static void get_word(struct get *g, void *base, const struct event_field *f)
 {
 	unsigned value = wire_get_u8(&g->in);
 
-	if (!g->in.bad && (value >= f->words->count || ((f->flags & FIELD_REQUIRED) && !*f->words->names[value])))
+	if (!g->in.bad &&
+	    (value >= f->words->count || ((f->flags & FIELD_REQUIRED) && !*f->words->names[value])))
 		refuse(g, f->name);
 	*(unsigned *) field_ptr(base, f) = g->in.bad ? 0 : value;
 }
@@ -235,28 +229,16 @@ static void get_field(struct get *g, void *base, const struct event_field *f)
 {
 	switch (f->kind) {
 	case FIELD_U64:
-	case FIELD_I64:
-		get_number(g, base, f);
-		break;
-	case FIELD_F64:
-		get_f64(g, base, f);
-		break;
-	case FIELD_WORD:
-		get_word(g, base, f);
-		break;
+	case FIELD_I64: get_number(g, base, f); break;
+	case FIELD_F64: get_f64(g, base, f); break;
+	case FIELD_WORD: get_word(g, base, f); break;
 	case FIELD_STR:
 		*(const char **) field_ptr(base, f) = get_str(g, f->name, f->flags & FIELD_REQUIRED);
 		break;
-	case FIELD_BYTES:
-		get_bytes(g, base, f);
-		break;
-	case FIELD_STRS:
-		get_strs(g, base, f);
-		break;
+	case FIELD_BYTES: get_bytes(g, base, f); break;
+	case FIELD_STRS: get_strs(g, base, f); break;
 	case FIELD_LIST:
-	case FIELD_MAP:
-		get_items(g, base, f);
-		break;
+	case FIELD_MAP: get_items(g, base, f); break;
 	}
 }
 
@@ -286,7 +268,8 @@ static int get_event(struct get *g, const void *frame, size_t len, struct event 
 	get_fields(g, ev, event_common);
 	get_fields(g, ev, event_fields(ev->type));
 	if (g->wrong)
-		return err_say(e, EPROTO, "an event \"%s\" has a \"%s\" that cannot be", event_type_name(ev->type), g->wrong);
+		return err_say(e, EPROTO, "an event \"%s\" has a \"%s\" that cannot be",
+			       event_type_name(ev->type), g->wrong);
 	return wire_end(&g->in, e);
 }
 
@@ -311,8 +294,11 @@ int event_decode(const void *frame, size_t len, struct event **ret, struct err *
 /* What each verb carries, in this order. */
 enum { HAS_ID = 1, HAS_DECISION = 2, HAS_GRACE = 4, HAS_BYTES = 8, HAS_SIZE = 16 };
 static const uint8_t verb_has[VERB_MAX] = {
-	[VERB_ANSWER] = HAS_ID | HAS_DECISION, [VERB_STOP] = HAS_GRACE, [VERB_STDIN] = HAS_BYTES,
-	[VERB_RESIZE] = HAS_SIZE,              [VERB_LAUNCH] = HAS_BYTES, /* packed by whoever launches */
+	[VERB_ANSWER] = HAS_ID | HAS_DECISION,
+	[VERB_STOP] = HAS_GRACE,
+	[VERB_STDIN] = HAS_BYTES,
+	[VERB_RESIZE] = HAS_SIZE,
+	[VERB_LAUNCH] = HAS_BYTES, /* packed by whoever launches */
 };
 #define TERMINAL_SIDE_MAX 65535 /* winsize has 16 bits */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text as JSON and JSON from hostile lines: what event_json.c and the recordings share. Strings are written here,
- * straight into a buffer, since each byte of a target's output passes; parsing is jansson's, behind bounds of our own.
+ * Text as JSON and JSON from hostile lines: what event_json.c and the recordings share. Strings are
+ * written here, straight into a buffer, since each byte of a target's output passes; parsing is jansson's,
+ * behind bounds of our own.
  */
 #include "core/model/json.h"
 
@@ -12,31 +13,35 @@
 #include "core/model/event.h"
 
 /*
- * Characters that JSON may hold as they are, but which would act on a terminal that a recording is shown on by `cat`:
- * they are written as \uXXXX. Returns how many bytes of the (valid) UTF-8 at `s` are to be escaped, 0 for none.
+ * What is written as \uXXXX: what JSON demands, and what would act on a terminal that a recording is shown on
+ * by `cat`: C1, bidi, zero-width, separators, byte-order mark, tags.
  */
-static size_t rune_acts(const unsigned char *s, size_t left, uint32_t *ret_rune)
+static bool rune_acts(uint32_t rune)
 {
-	if (*s < 0x80) {
-		*ret_rune = *s;
-		return *s < 0x20 || *s == 0x7f || *s == '"' || *s == '\\';
-	}
-	uint32_t rune;
-	size_t len;
-	if (*s == 0xc2 && left >= 2) { /* C1 */
-		rune = s[1];
-		len = rune < 0xa0 ? 2 : 0;
-	} else if ((*s == 0xe2 || *s == 0xef) && left >= 3) { /* bidi, zero-width, separators, byte-order mark */
-		rune = (uint32_t) (*s & 0xf) << 12 | (uint32_t) (s[1] & 0x3f) << 6 | (s[2] & 0x3f);
-		bool acts = (rune >= 0x200b && rune <= 0x200f) || (rune >= 0x2028 && rune <= 0x202e) ||
-			    (rune >= 0x2060 && rune <= 0x206f) || rune == 0xfeff || (rune >= 0xfff9 && rune <= 0xfffb);
-		len = acts ? 3 : 0;
-	} else if (*s == 0xf3 && left >= 4 && s[1] == 0xa0) { /* tags */
-		rune = 0xe0000 | (uint32_t) (s[2] & 0x3f) << 6 | (s[3] & 0x3f);
-		len = 4;
-	} else {
-		return 0;
-	}
+	static const struct {
+		uint32_t first, last;
+	} acts[] = {
+		{ 0x0000, 0x001f }, { 0x007f, 0x009f }, { 0x061c, 0x061c },
+		{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },
+		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+	};
+	if (rune >= 0x20 && rune < 0x7f) /* nearly always */
+		return rune == '"' || rune == '\\';
+	for (size_t i = 0; i < ARRAY_LEN(acts); i++)
+		if (rune >= acts[i].first && rune <= acts[i].last)
+			return true;
+	return false;
+}
+
+/* The character at `s`, in text that is known to be UTF-8. Returns its bytes. */
+static size_t rune_read(const char *text, uint32_t *ret_rune)
+{
+	const unsigned char *s = (const unsigned char *) text;
+	size_t len = *s < 0x80 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
+	uint32_t rune = len == 1 ? *s : *s & (0xffu >> (len + 1));
+
+	for (size_t i = 1; i < len; i++)
+		rune = rune << 6 | (s[i] & 0x3f);
 	*ret_rune = rune;
 	return len;
 }
@@ -57,24 +62,21 @@ static void put_escape(uint32_t rune, struct buf *out)
 		buf_printf(out, "\\u%04x", rune);
 }
 
-static void put_utf8(const char *bytes, size_t len, struct buf *out)
+static void put_utf8(const char *text, size_t len, struct buf *out)
 {
 	size_t plain = 0; /* start of what was not written yet */
+	uint32_t rune;
 
 	buf_add(out, "\"", 1);
-	for (size_t i = 0; i < len;) {
-		uint32_t rune;
-		size_t acts = rune_acts((const unsigned char *) bytes + i, len - i, &rune);
-		if (!acts) {
-			i++;
+	for (size_t i = 0, step; i < len; i += step) {
+		step = rune_read(text + i, &rune);
+		if (!rune_acts(rune))
 			continue;
-		}
-		buf_add(out, bytes + plain, i - plain);
+		buf_add(out, text + plain, i - plain);
 		put_escape(rune, out);
-		i += acts;
-		plain = i;
+		plain = i + step;
 	}
-	buf_add(out, bytes + plain, len - plain);
+	buf_add(out, text + plain, len - plain);
 	buf_add(out, "\"", 1);
 }
 
@@ -87,10 +89,13 @@ void json_base64(const char *bytes, size_t len, struct buf *out)
 	buf_str(out, "{\"base64\":\"");
 	for (size_t i = 0; i < len; i += 3) {
 		size_t n = len - i < 3 ? len - i : 3;
-		uint32_t v = (uint32_t) s[i] << 16 | (n > 1 ? (uint32_t) s[i + 1] << 8 : 0) | (n > 2 ? s[i + 2] : 0);
+		uint32_t v = (uint32_t) s[i] << 16 | (n > 1 ? (uint32_t) s[i + 1] << 8 : 0) |
+			     (n > 2 ? s[i + 2] : 0);
 		char quad[4] = {
-			base64_digits[v >> 18], base64_digits[v >> 12 & 63],
-			n > 1 ? base64_digits[v >> 6 & 63] : '=', n > 2 ? base64_digits[v & 63] : '=',
+			base64_digits[v >> 18],
+			base64_digits[v >> 12 & 63],
+			n > 1 ? base64_digits[v >> 6 & 63] : '=',
+			n > 2 ? base64_digits[v & 63] : '=',
 		};
 		buf_add(out, quad, sizeof(quad));
 	}
@@ -105,8 +110,8 @@ void json_text(const char *bytes, size_t len, struct buf *out)
 		json_base64(bytes, len, out);
 }
 
-/* jansson takes some fifty times the memory of what it reads, and its stack grows with the depth: both are bounded by
- * looking at the brackets and commas before it does. */
+/* jansson takes some fifty times the memory of what it reads, and its stack grows with the depth: both are
+ * bounded by looking at the brackets and commas before it does. */
 static bool shape_fits(const char *line, size_t len, size_t max_values)
 {
 	size_t depth = 0, values = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing a recording. The supervisor does it between its other duties, so lines are collected and leave in one write
- * when the buffer is full or things are quiet; and what goes wrong is remembered, not shouted: a run goes on without
- * a disk. Reading one back is in recording.c.
+ * Writing a recording. The supervisor does it between its other duties, so lines are collected and leave
+ * in one write when the buffer is full or things are quiet; and what goes wrong is remembered, not
+ * shouted: a run goes on without a disk. Reading one back is in recording.c.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,8 @@
 #include "core/model/model.h"
 
 #define BUFFER_MAX (64u << 10) /* beyond it, lines leave at once */
-#define HEADER_TEXT_MAX (24u << 20) /* code that is longer as JSON goes as base64, to stay below RECORD_LINE_MAX */
+#define HEADER_TEXT_MAX \
+	(24u << 20) /* code that is longer as JSON goes as base64, to stay below RECORD_LINE_MAX */
 
 struct record {
 	int fd;
@@ -70,7 +71,9 @@ static void put_host(struct buf *out)
 static void put_policy(const struct policy *p, struct buf *out)
 {
 	static const char *const networks[] = { [NETWORK_NONE] = "none", [NETWORK_HOST] = "host" };
-	static const char *const answers[] = { [DENIED_ERRNO] = "errno", [DENIED_KILL] = "kill", [DENIED_ASK] = "ask" };
+	static const char *const answers[] = {
+		[DENIED_ERRNO] = "errno", [DENIED_KILL] = "kill", [DENIED_ASK] = "ask"
+	};
 	char text[64];
 
 	put_member(",\"policy\":{\"name\":", p->name, out);
@@ -114,8 +117,8 @@ static void put_header(const struct launch *l, struct buf *out)
 }
 
 /*
- * A recording that is being written is locked by its writer, so that fifty short runs beside a long one do not take
- * its file away. The lock goes with the last descriptor, also when the writer is killed.
+ * A recording that is being written is locked by its writer, so that fifty short runs beside a long one do
+ * not take its file away. The lock goes with the last descriptor, also when the writer is killed.
  */
 static bool in_use(int dirfd, const char *name)
 {
@@ -125,7 +128,8 @@ static bool in_use(int dirfd, const char *name)
 
 static int recordings_only(const struct dirent *d)
 {
-	return (d->d_type == DT_REG || d->d_type == DT_UNKNOWN) && d->d_name[0] != '.' && str_ends(d->d_name, ".jsonl");
+	return (d->d_type == DT_REG || d->d_type == DT_UNKNOWN) && d->d_name[0] != '.' &&
+	       str_ends(d->d_name, ".jsonl");
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -133,7 +137,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name); /* a run's id begins with its time; no locale's order */
 }
 
-/* Names are looked up anew at each step: another belljar may do the same now, and then ENOENT is as good as done. */
+/* Names are looked up anew at each step: another belljar may do the same now, and then ENOENT is as good
+ * as done. */
 static void prune(int dirfd)
 {
 	struct dirent **names;
@@ -141,8 +146,9 @@ static void prune(int dirfd)
 
 	for (int i = 0; i < count; i++) {
 		struct stat st;
-		if (i < count - RECORDINGS_KEPT && fstatat(dirfd, names[i]->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISREG(st.st_mode) && !in_use(dirfd, names[i]->d_name))
+		if (i < count - RECORDINGS_KEPT &&
+		    fstatat(dirfd, names[i]->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+		    !in_use(dirfd, names[i]->d_name))
 			(void) unlinkat(dirfd, names[i]->d_name, 0);
 		free(names[i]);
 	}
@@ -155,7 +161,10 @@ static int open_new(const char *path, int *ret_fd, struct err *e)
 	CLOSE_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0 && errno == EEXIST)
-		return err_say(e, EEXIST, "%s is already there, and a recording replaces nothing: remove it or name another file", path);
+		return err_say(e, EEXIST,
+			       "%s is already there, and a recording replaces nothing: remove it or name "
+			       "another file",
+			       path);
 	if (fd < 0)
 		return err_set(e, errno, "create recording %s", path);
 	if (fchmod(fd, 0600) < 0) /* whatever the umask took away */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a recording, which may come from anyone and from any disk: line by line, bounded, up to the first damage.
- * Whatever stands before the damage is given, and one sentence says where it is.
+ * Reading a recording, which may come from anyone and from any disk: line by line, bounded, up to the
+ * first damage. Whatever stands before the damage is given, and one sentence says where it is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,8 @@ static int lines_fill(struct lines *l)
 	return 0;
 }
 
-/* The next line into `line` and `len`. 1, 0 at the end, -EFBIG for one that is too long, or another -errno. */
+/* The next line into `line` and `len`. 1, 0 at the end, -EFBIG for one that is too long, or another
+ * -errno. */
 static int lines_next(struct lines *l)
 {
 	const char *newline = NULL;
@@ -99,8 +100,8 @@ static void __attribute__((format(printf, 2, 3))) damage_add(struct recording *r
 
 static void damage_at(struct recording *r, const struct lines *l, const char *what)
 {
-	damage_add(r, "line %zu (byte %" PRIu64 "): %s; %zu event%s before it could be read", l->number, l->offset, what,
-		   r->count, r->count == 1 ? "" : "s");
+	damage_add(r, "line %zu (byte %" PRIu64 "): %s; %zu event%s before it could be read", l->number,
+		   l->offset, what, r->count, r->count == 1 ? "" : "s");
 }
 
 /* A member as text, "" where it is missing, of another kind, or would hide something behind a NUL. Gives. */
@@ -141,7 +142,8 @@ static int read_header(struct lines *l, struct recording *r, struct err *e)
 	struct err why;
 	json_t *header = json_line(l->line, l->len, RECORD_LINE_MAX, &why);
 	if (!header)
-		return err_say(e, EINVAL, "%s " NO_RECORDING ": its first line is cut or damaged (%s)", r->path, why.text);
+		return err_say(e, EINVAL, "%s " NO_RECORDING ": its first line is cut or damaged (%s)",
+			       r->path, why.text);
 	json_int_t version = json_integer_value(json_object_get(header, "belljar"));
 	const json_t *policy = json_object_get(header, "policy");
 	if (version == RECORDING_VERSION) {
@@ -154,8 +156,9 @@ static int read_header(struct lines *l, struct recording *r, struct err *e)
 	}
 	json_decref(header);
 	if (version != RECORDING_VERSION)
-		return err_say(e, EINVAL, "%s is a recording of another version of belljar; this one reads version %d", r->path,
-			       RECORDING_VERSION);
+		return err_say(e, EINVAL,
+			       "%s is a recording of another version of belljar; this one reads version %d",
+			       r->path, RECORDING_VERSION);
 	return 0;
 }
 
@@ -178,7 +181,8 @@ static bool read_event(const struct lines *l, struct recording *r)
 	struct err why;
 
 	if (memchr(l->line, '\0', l->len)) {
-		damage_at(r, l, "NUL bytes, such as a machine leaves that stopped before its disk was written");
+		damage_at(r, l,
+			  "NUL bytes, such as a machine leaves that stopped before its disk was written");
 		return false;
 	}
 	if (event_from_json(l->line, l->len, &ev, &why) < 0) {
@@ -189,7 +193,8 @@ static bool read_event(const struct lines *l, struct recording *r)
 	if (has_ended(r))
 		snprintf(what, sizeof(what), "something stands after the exit event");
 	else if (ev->seq != r->count + 1)
-		snprintf(what, sizeof(what), "event %" PRIu64 " stands where %zu should be", ev->seq, r->count + 1);
+		snprintf(what, sizeof(what), "event %" PRIu64 " stands where %zu should be", ev->seq,
+			 r->count + 1);
 	else if (r->count == EVENTS_MAX)
 		snprintf(what, sizeof(what), "more events than are read of one file");
 	else {
@@ -218,8 +223,10 @@ static void read_events(struct lines *l, struct recording *r)
 	else if (got < 0)
 		damage_at(r, l, strerror(-got));
 	else if (!has_ended(r))
-		damage_add(r, "line %zu (byte %" PRIu64 "): the file ends without an exit event, after %zu event%s", l->number,
-			   l->offset, r->count, r->count == 1 ? "" : "s");
+		damage_add(r,
+			   "line %zu (byte %" PRIu64
+			   "): the file ends without an exit event, after %zu event%s",
+			   l->number, l->offset, r->count, r->count == 1 ? "" : "s");
 }
 
 static int open_recording(const char *path, int *ret_fd, struct err *e)
@@ -265,8 +272,8 @@ struct recording *recording_free(struct recording *r)
 	for (size_t i = 0; i < r->count; i++)
 		event_free(r->events[i]);
 	free(r->events);
-	char *const texts[] = { r->path, r->run_id, r->started, r->preset, r->backend, r->language, r->title, r->code,
-				r->code_sha256, r->damage };
+	char *const texts[] = { r->path,     r->run_id, r->started, r->preset,      r->backend,
+				r->language, r->title,  r->code,    r->code_sha256, r->damage };
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		free(texts[i]);
 	free(r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events as lines for a person: what, what became of it, and why, in words. Names, paths and arguments in them are the
- * target's own, so each part is made of raw bytes first and goes through the scrubber as a whole.
+ * Events as lines for a person: what, what became of it, and why, in words. Names, paths and arguments in
+ * them are the target's own, so each part is made of raw bytes first and goes through the scrubber as a
+ * whole.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,7 +77,8 @@ static void tell_start(const struct event *ev, struct words *w)
 	for (size_t i = 0; i < ev->start.layer_count; i++)
 		on += ev->start.layers[i].state == STATE_ON;
 	for (size_t i = 0; i < ev->start.limit_count; i++)
-		weak += ev->start.limits[i].grade < GRADE_SUPERVISOR && ev->start.limits[i].asked != UNLIMITED;
+		weak += ev->start.limits[i].grade < GRADE_SUPERVISOR &&
+			ev->start.limits[i].asked != UNLIMITED;
 	put_argv(ev->start.argv, ev->start.argv_count, &w->what);
 	buf_str(&w->why, "preset ");
 	put_or(ev->start.preset, "?", &w->why);
@@ -239,14 +241,16 @@ static void tell_alert(const struct event *ev, struct words *w)
 
 static void tell_ask(const struct event *ev, struct words *w)
 {
-	buf_printf(&w->what, "question %" PRIu64 ": may it call %s?", ev->ask.id, ev->ask.call ? ev->ask.call : "?");
+	buf_printf(&w->what, "question %" PRIu64 ": may it call %s?", ev->ask.id,
+		   ev->ask.call ? ev->ask.call : "?");
 	buf_str(&w->why, "without an answer it is refused after ");
 	put_seconds(ev->ask.deadline_s, &w->why);
 }
 
 static void tell_answer(const struct event *ev, struct words *w)
 {
-	buf_printf(&w->what, "question %" PRIu64 ": %s", ev->answer.id, ev->answer.decision ? ev->answer.decision : "?");
+	buf_printf(&w->what, "question %" PRIu64 ": %s", ev->answer.id,
+		   ev->answer.decision ? ev->answer.decision : "?");
 	if (ev->answer.by)
 		buf_printf(&w->why, "by %s", ev->answer.by);
 }
@@ -293,6 +297,7 @@ static void tell_unknown(const struct event *ev, struct words *w)
 	buf_str(&w->why, ev->unknown.json);
 }
 
+/* clang-format off */
 static const struct {
 	const char *class;
 	void (*tell)(const struct event *ev, struct words *w);
@@ -307,6 +312,7 @@ static const struct {
 	[EVENT_ERROR] = { "ERROR", tell_error },       [EVENT_EXIT] = { "EXIT", tell_exit },
 	[EVENT_UNKNOWN] = { "OTHER", tell_unknown },
 };
+/* clang-format on */
 
 /* What a layer did, for those who do not know it by its name. */
 static const char *const layer_means[LAYER_MAX] = {
@@ -324,9 +330,14 @@ static const char *const layer_means[LAYER_MAX] = {
 	[LAYER_RUNTIME] = "the container runtime",
 	[LAYER_VM] = "the virtual machine",
 };
-static const char *const basis_means[BASIS_MAX] = { /* an answer of ours, or a counter, needs no remark */
-	[BASIS_NONE] = "", [BASIS_ANSWERED] = "", [BASIS_COUNTER] = "", [BASIS_SAMPLED] = "sampled",
-	[BASIS_PREDICTED] = "predicted", [BASIS_UNKNOWN] = "not known for certain",
+/* An answer of ours, or a counter, needs no remark. */
+static const char *const basis_means[BASIS_MAX] = {
+	[BASIS_NONE] = "",
+	[BASIS_ANSWERED] = "",
+	[BASIS_COUNTER] = "",
+	[BASIS_SAMPLED] = "sampled",
+	[BASIS_PREDICTED] = "predicted",
+	[BASIS_UNKNOWN] = "not known for certain",
 };
 
 static void put_common(const struct event *ev, struct buf *why)
@@ -385,6 +396,7 @@ void event_line(const struct event *ev, bool ascii, struct buf *out)
 {
 	uint64_t tenths = ev->t_ns / (NS_PER_S / 10);
 
-	buf_printf(out, "%02" PRIu64 ":%02u.%u ", tenths / 600, (unsigned) (tenths / 10 % 60), (unsigned) (tenths % 10));
+	buf_printf(out, "%02" PRIu64 ":%02u.%u ", tenths / 600, (unsigned) (tenths / 10 % 60),
+		   (unsigned) (tenths % 10));
 	event_words(ev, ascii, out);
 }

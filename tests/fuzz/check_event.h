@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must hold of any event, wherever hostile bytes made it: it can be written and read again without a change, and
- * its line for a person is printable.
+ * What must hold of any event, wherever hostile bytes made it: it can be written and read again without a
+ * change, and its line for a person is printable.
  */
 #pragma once
 
@@ -14,12 +14,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define CHECK(what)                                                                                        \
-	do {                                                                                               \
-		if (!(what)) {                                                                             \
-			(void) fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);                  \
-			abort();                                                                           \
-		}                                                                                          \
+#define CHECK(what)                                                                       \
+	do {                                                                              \
+		if (!(what)) {                                                            \
+			(void) fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what); \
+			abort();                                                          \
+		}                                                                         \
 	} while (0)
 
 static inline void check_printable(const struct buf *line, bool ascii)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames from a guest: events, and verbs from a front end. What is accepted has no other frame than the one that came.
+ * Frames from a guest: events, and verbs from a front end. What is accepted has no other frame than the
+ * one that came.
  */
 #include "check_event.h"
 

@@ -9,7 +9,8 @@
 
 static void check_recording(const struct recording *r)
 {
-	CHECK(r->run_id && r->started && r->preset && r->backend && r->language && r->title && r->code_sha256);
+	CHECK(r->run_id && r->started && r->preset && r->backend && r->language && r->title &&
+	      r->code_sha256);
 	for (size_t i = 0; i < r->count; i++) {
 		CHECK(r->events[i]->seq == i + 1);
 		CHECK(r->events[i]->type != EVENT_EXIT || i + 1 == r->count);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events for tests, by the table of fields: every field filled with a value of its own, and two events compared field
- * by field. A field that a row is missing for cannot be filled, one that gets lost on the way is not equal.
+ * Events for tests, by the table of fields: every field filled with a value of its own, and two events
+ * compared field by field. A field that a row is missing for cannot be filled, one that gets lost on the
+ * way is not equal.
  */
 #pragma once
 
@@ -17,7 +18,7 @@
 #include "core/model/event_table.h"
 
 struct fill {
-	unsigned n;    /* goes up with each value, so that no two are the same */
+	unsigned n;     /* goes up with each value, so that no two are the same */
 	void *mem[512]; /* everything allocated, for fill_done */
 	size_t mem_count;
 };
@@ -55,7 +56,8 @@ static inline void fill_items(struct fill *s, void *base, const struct event_fie
 	for (size_t i = 0; i < count; i++)
 		fill_fields(s, items + i * f->items->size, f->items->fields);
 	if (f->kind == FIELD_MAP) {
-		struct event_arg *args = (void *) items; /* the first two members of both kinds of entry are the same */
+		/* The first two members of both kinds of entry are the same. */
+		struct event_arg *args = (void *) items;
 		args[0].key = "first";
 		*(const char **) (void *) (items + f->items->size) = "second key";
 		if (f->items->size == sizeof(struct event_arg)) {
@@ -86,32 +88,18 @@ static inline void fill_field(struct fill *s, void *base, const struct event_fie
 	void *at = field_ptr(base, f);
 
 	switch (f->kind) {
-	case FIELD_U64:
-		*(uint64_t *) at = (UINT64_C(1) << 40) + s->n++;
-		break;
-	case FIELD_I64:
-		*(int64_t *) at = 100000 + s->n++;
-		break;
-	case FIELD_F64:
-		*(double *) at = s->n++ + 0.25;
-		break;
-	case FIELD_WORD:
-		*(unsigned *) at = 1 + s->n++ % (f->words->count - 1);
-		break;
-	case FIELD_STR:
-		*(const char **) at = fill_text(s, f->name);
-		break;
+	case FIELD_U64: *(uint64_t *) at = (UINT64_C(1) << 40) + s->n++; break;
+	case FIELD_I64: *(int64_t *) at = 100000 + s->n++; break;
+	case FIELD_F64: *(double *) at = s->n++ + 0.25; break;
+	case FIELD_WORD: *(unsigned *) at = 1 + s->n++ % (f->words->count - 1); break;
+	case FIELD_STR: *(const char **) at = fill_text(s, f->name); break;
 	case FIELD_BYTES:
 		*(const char **) at = bytes;
 		fill_set_count(base, f, sizeof(bytes) - 1);
 		break;
-	case FIELD_STRS:
-		fill_strs(s, base, f);
-		break;
+	case FIELD_STRS: fill_strs(s, base, f); break;
 	case FIELD_LIST:
-	case FIELD_MAP:
-		fill_items(s, base, f);
-		break;
+	case FIELD_MAP: fill_items(s, base, f); break;
 	}
 }
 
@@ -144,12 +132,14 @@ static inline void same_fields(const void *a, const void *b, const struct event_
 
 static inline void same_lists(const void *a, const void *b, const struct event_field *f)
 {
-	const char *in_a = *(const char *const *) field_cptr(a, f), *in_b = *(const char *const *) field_cptr(b, f);
+	const char *in_a = *(const char *const *) field_cptr(a, f),
+		   *in_b = *(const char *const *) field_cptr(b, f);
 
 	assert_int_equal(field_count(a, f), field_count(b, f));
 	for (size_t i = 0; i < field_count(a, f); i++) {
 		if (f->kind == FIELD_STRS)
-			same_text(((const char *const *) (const void *) in_a)[i], ((const char *const *) (const void *) in_b)[i]);
+			same_text(((const char *const *) (const void *) in_a)[i],
+				  ((const char *const *) (const void *) in_b)[i]);
 		else
 			same_fields(in_a + i * f->items->size, in_b + i * f->items->size, f->items->fields);
 	}
@@ -162,24 +152,17 @@ static inline void same_field(const void *a, const void *b, const struct event_f
 	switch (f->kind) {
 	case FIELD_U64:
 	case FIELD_I64:
-	case FIELD_F64:
-		assert_memory_equal(in_a, in_b, sizeof(uint64_t));
-		break;
-	case FIELD_WORD:
-		assert_int_equal(*(const unsigned *) in_a, *(const unsigned *) in_b);
-		break;
-	case FIELD_STR:
-		same_text(*(const char *const *) in_a, *(const char *const *) in_b);
-		break;
+	case FIELD_F64: assert_memory_equal(in_a, in_b, sizeof(uint64_t)); break;
+	case FIELD_WORD: assert_int_equal(*(const unsigned *) in_a, *(const unsigned *) in_b); break;
+	case FIELD_STR: same_text(*(const char *const *) in_a, *(const char *const *) in_b); break;
 	case FIELD_BYTES:
 		assert_int_equal(field_count(a, f), field_count(b, f));
-		assert_memory_equal(*(const char *const *) in_a, *(const char *const *) in_b, field_count(a, f));
+		assert_memory_equal(*(const char *const *) in_a, *(const char *const *) in_b,
+				    field_count(a, f));
 		break;
 	case FIELD_STRS:
 	case FIELD_LIST:
-	case FIELD_MAP:
-		same_lists(a, b, f);
-		break;
+	case FIELD_MAP: same_lists(a, b, f); break;
 	}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events on the wire. The round trip walks the enum and the table, so a type or field that is forgotten somewhere
- * shows here; hostile frames are made from good ones, by cutting them anywhere and by changing every byte.
+ * Events on the wire. The round trip walks the enum and the table, so a type or field that is forgotten
+ * somewhere shows here; hostile frames are made from good ones, by cutting them anywhere and by changing
+ * every byte.
  */
 #include "fill_event.h"
 
@@ -43,7 +44,7 @@ static void test_bare_events_go_round(void **state)
 				*(const char **) field_ptr(&ev, f) = "";
 			else if (f->kind == FIELD_BYTES)
 				*(const char **) field_ptr(&ev, f) = "";
-			else if (f->kind == FIELD_U64)
+			else if (f->kind == FIELD_U64 && !(f->flags & FIELD_REQUIRED))
 				*(uint64_t *) field_ptr(&ev, f) = UNKNOWN_U64;
 		}
 		ssize_t len = event_encode(&ev, space, sizeof(space));
@@ -65,7 +66,8 @@ static void test_every_prefix_is_refused(void **state)
 		ssize_t len = event_encode(&ev, space, sizeof(space));
 		assert_true(len > 0);
 		for (size_t cut = 0; cut < (size_t) len; cut++) {
-			uint8_t *exact = xmalloc(cut ? cut : 1); /* so that a sanitizer sees any byte beyond */
+			/* A copy of that size, so that a sanitizer sees any byte beyond. */
+			uint8_t *exact = xmalloc(cut ? cut : 1);
 			memcpy(exact, space, cut);
 			assert_int_equal(event_decode(exact, cut, &back, &e), -EPROTO);
 			free(exact);
@@ -77,7 +79,8 @@ static void test_every_prefix_is_refused(void **state)
 	}
 }
 
-/* What is still accepted must be an event that encodes to the very same bytes: there is one frame for each event. */
+/* What is still accepted must be an event that encodes to the very same bytes: there is one frame for each
+ * event. */
 static void check_damaged(size_t len)
 {
 	static uint8_t again[WIRE_FRAME_MAX];
@@ -154,7 +157,8 @@ static void test_what_the_other_side_would_refuse_is_not_sent(void **state)
 	struct event_arg twice[] = { { .key = "fd", .number = 1 }, { .key = "fd", .number = 2 } };
 	struct event_arg strange[] = { { .key = "a\"\x80", .number = 1 } };
 	static struct event_arg many[17];
-	struct event ev = { .type = EVENT_DENIED, .denied = { .call = "read", .args = twice, .arg_count = 2 } };
+	struct event ev = { .type = EVENT_DENIED,
+			    .denied = { .call = "read", .args = twice, .arg_count = 2 } };
 	assert_int_equal(event_encode(&ev, space, sizeof(space)), -EINVAL);
 	ev.denied.args = strange;
 	ev.denied.arg_count = 1;
@@ -172,6 +176,21 @@ static void test_what_the_other_side_would_refuse_is_not_sent(void **state)
 
 	struct event ended = { .type = EVENT_EXIT };
 	assert_int_equal(event_encode(&ended, space, sizeof(space)), -EINVAL); /* no verdict */
+}
+
+/* An id that JSON cannot hold would make an event of which a recording cannot be read. */
+static void test_numbers_that_must_be_known(void **state)
+{
+	(void) state;
+	struct event ev = { .type = EVENT_ASK, .ask = { .id = (uint64_t) INT64_MAX + 1, .call = "ptrace" } };
+	assert_int_equal(event_encode(&ev, space, sizeof(space)), -EINVAL);
+	ev.ask.id = INT64_MAX;
+	assert_true(event_encode(&ev, space, sizeof(space)) > 0);
+	ev.seq = UINT64_MAX;
+	assert_int_equal(event_encode(&ev, space, sizeof(space)), -EINVAL);
+	ev.seq = 1;
+	ev.t_ns = UINT64_MAX;
+	assert_int_equal(event_encode(&ev, space, sizeof(space)), -EINVAL);
 }
 
 static void test_not_a_number_never_arrives(void **state)
@@ -207,7 +226,8 @@ static void test_the_largest_output_passes(void **state)
 	event_free(back);
 }
 
-/* A key twice in a type could not be JSON; a row of the table that is there twice would hide the second field. */
+/* A key twice in a type could not be JSON; a row of the table that is there twice would hide the second
+ * field. */
 static void test_keys_are_distinct(void **state)
 {
 	(void) state;
@@ -224,14 +244,14 @@ static void test_keys_are_distinct(void **state)
 	}
 }
 
-#define CHECK_NAMES(function, first, max)                                              \
-	do {                                                                           \
-		for (unsigned v = (first); v < (max); v++) {                           \
-			assert_true(strlen(function(v)) > 0);                          \
-			for (unsigned before = 0; before < v; before++)                \
+#define CHECK_NAMES(function, first, max)                                               \
+	do {                                                                            \
+		for (unsigned v = (first); v < (max); v++) {                            \
+			assert_true(strlen(function(v)) > 0);                           \
+			for (unsigned before = 0; before < v; before++)                 \
 				assert_string_not_equal(function(v), function(before)); \
-		}                                                                      \
-		assert_string_equal(function(max), "");                                \
+		}                                                                       \
+		assert_string_equal(function(max), "");                                 \
 	} while (0)
 
 static void test_every_enum_has_names(void **state)
@@ -282,8 +302,10 @@ static void test_verdicts_and_statuses(void **state)
 		{ VERDICT_NONE, 0, NULL, 125 },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct event ev = { .type = EVENT_EXIT, .exit = { .verdict = rows[i].verdict, .status = rows[i].status,
-								  .signal = rows[i].signal } };
+		struct event ev = { .type = EVENT_EXIT,
+				    .exit = { .verdict = rows[i].verdict,
+					      .status = rows[i].status,
+					      .signal = rows[i].signal } };
 		assert_int_equal(verdict_status(&ev), rows[i].expect);
 	}
 }
@@ -351,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_types_that_are_no_event),
 		cmocka_unit_test(test_too_small_a_space),
 		cmocka_unit_test(test_what_the_other_side_would_refuse_is_not_sent),
+		cmocka_unit_test(test_numbers_that_must_be_known),
 		cmocka_unit_test(test_not_a_number_never_arrives),
 		cmocka_unit_test(test_the_largest_output_passes),
 		cmocka_unit_test(test_keys_are_distinct),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events as JSON: the round trip of every field, the documented example of each type, and lines that nobody of ours
- * wrote. What is written is read again by jansson, so that no test trusts the writer and the reader to err alike.
+ * Events as JSON: the round trip of every field, the documented example of each type, and lines that
+ * nobody of ours wrote. What is written is read again by jansson, so that no test trusts the writer and
+ * the reader to err alike.
  */
 #include "fill_event.h"
 
@@ -51,38 +52,58 @@ static void test_every_type_goes_round(void **state)
 
 /* One event of each type as the format is documented. */
 static const char *const examples[] = {
-	"{\"seq\":1,\"t\":0.0,\"type\":\"start\",\"source\":\"host\",\"argv\":[\"python3\",\"/workspace/main.py\"],"
-	"\"preset\":\"namespaces\",\"backend\":\"namespaces\",\"limits\":[{\"name\":\"memory\",\"asked\":268435456,"
-	"\"enforced\":268435456,\"grade\":\"kernel\",\"mechanism\":\"cgroup v2 memory.max\"}],\"layers\":[{\"name\":\"seccomp\","
-	"\"state\":\"on\",\"detail\":\"312 allowed, 18 shown, rest ENOSYS\",\"verified\":\"Seccomp: 2 in /proc\"}]}",
+	"{\"seq\":1,\"t\":0.0,\"type\":\"start\",\"source\":\"host\",\"argv\":[\"python3\",\"/workspace/"
+	"main.py\"],"
+	"\"preset\":\"namespaces\",\"backend\":\"namespaces\",\"limits\":[{\"name\":\"memory\",\"asked\":"
+	"268435456,"
+	"\"enforced\":268435456,\"grade\":\"kernel\",\"mechanism\":\"cgroup v2 "
+	"memory.max\"}],\"layers\":[{\"name\":\"seccomp\","
+	"\"state\":\"on\",\"detail\":\"312 allowed, 18 shown, rest ENOSYS\",\"verified\":\"Seccomp: 2 in "
+	"/proc\"}]}",
 	"{\"seq\":7,\"t\":0.021,\"type\":\"output\",\"stream\":\"stdout\",\"text\":\"hello\\n\"}",
-	"{\"seq\":9,\"t\":0.034,\"type\":\"denied\",\"pid\":4,\"command\":\"python3\",\"call\":\"ptrace\",\"args\":{\"request\":"
-	"\"PTRACE_ATTACH\",\"pid\":1},\"errno\":\"EPERM\",\"rule\":\"default:debug\",\"outcome\":\"refused\",\"layer\":"
+	"{\"seq\":9,\"t\":0.034,\"type\":\"denied\",\"pid\":4,\"command\":\"python3\",\"call\":\"ptrace\","
+	"\"args\":{\"request\":"
+	"\"PTRACE_ATTACH\",\"pid\":1},\"errno\":\"EPERM\",\"rule\":\"default:debug\",\"outcome\":\"refused\","
+	"\"layer\":"
 	"\"seccomp\",\"basis\":\"answered\",\"count\":1}",
-	"{\"seq\":12,\"t\":0.050,\"type\":\"network\",\"pid\":4,\"op\":\"connect\",\"family\":\"inet\",\"protocol\":\"tcp\","
-	"\"address\":\"169.254.169.254\",\"port\":80,\"outcome\":\"unreachable\",\"layer\":\"net-ns\",\"basis\":\"predicted\"}",
-	"{\"seq\":13,\"t\":0.051,\"type\":\"file\",\"pid\":4,\"op\":\"open\",\"path\":\"/root/.ssh/id_rsa\",\"flags\":"
+	"{\"seq\":12,\"t\":0.050,\"type\":\"network\",\"pid\":4,\"op\":\"connect\",\"family\":\"inet\","
+	"\"protocol\":\"tcp\","
+	"\"address\":\"169.254.169.254\",\"port\":80,\"outcome\":\"unreachable\",\"layer\":\"net-ns\","
+	"\"basis\":\"predicted\"}",
+	"{\"seq\":13,\"t\":0.051,\"type\":\"file\",\"pid\":4,\"op\":\"open\",\"path\":\"/root/.ssh/"
+	"id_rsa\",\"flags\":"
 	"[\"O_RDONLY\"],\"outcome\":\"hidden\",\"layer\":\"mount-ns\",\"basis\":\"predicted\"}",
-	"{\"seq\":15,\"t\":0.060,\"type\":\"exec\",\"pid\":5,\"parent\":4,\"path\":\"/bin/sh\",\"argv\":[\"sh\",\"-c\",\"id\"]}",
-	"{\"seq\":20,\"t\":0.100,\"type\":\"meter\",\"cpu_ns\":61000000,\"cpu_pct\":61.0,\"memory\":11534336,\"memory_peak\":"
-	"12582912,\"processes\":3,\"processes_peak\":4,\"written\":4096,\"write_rate\":0,\"space\":4096,\"sources\":"
+	"{\"seq\":15,\"t\":0.060,\"type\":\"exec\",\"pid\":5,\"parent\":4,\"path\":\"/bin/"
+	"sh\",\"argv\":[\"sh\",\"-c\",\"id\"]}",
+	"{\"seq\":20,\"t\":0.100,\"type\":\"meter\",\"cpu_ns\":61000000,\"cpu_pct\":61.0,\"memory\":11534336,"
+	"\"memory_peak\":"
+	"12582912,\"processes\":3,\"processes_peak\":4,\"written\":4096,\"write_rate\":0,\"space\":4096,"
+	"\"sources\":"
 	"{\"memory\":\"cgroup\",\"memory_peak\":\"cgroup\",\"written\":\"/proc io\"}}",
 	"{\"seq\":31,\"t\":0.800,\"type\":\"limit\",\"name\":\"memory\",\"value\":268435456,\"evidence\":"
 	"\"oom_kill 1 in memory.events\",\"basis\":\"counter\"}",
-	"{\"seq\":33,\"t\":0.801,\"type\":\"terminal\",\"kind\":\"clipboard\",\"bytes\":24,\"outcome\":\"removed\",\"layer\":"
+	"{\"seq\":33,\"t\":0.801,\"type\":\"terminal\",\"kind\":\"clipboard\",\"bytes\":24,\"outcome\":"
+	"\"removed\",\"layer\":"
 	"\"supervisor\",\"basis\":\"answered\"}",
-	"{\"seq\":34,\"t\":0.802,\"type\":\"alert\",\"kind\":\"canary\",\"detail\":\"planted credential seen in stdout\"}",
+	"{\"seq\":34,\"t\":0.802,\"type\":\"alert\",\"kind\":\"canary\",\"detail\":\"planted credential seen "
+	"in stdout\"}",
 	"{\"seq\":35,\"t\":0.810,\"type\":\"ask\",\"id\":3,\"call\":\"ptrace\",\"deadline\":10.0}",
 	"{\"seq\":36,\"t\":2.1,\"type\":\"answer\",\"id\":3,\"decision\":\"deny\",\"by\":\"person\"}",
 	"{\"seq\":37,\"t\":0.900,\"type\":\"dropped\",\"what\":\"file\",\"count\":812,\"why\":\"grouped\"}",
-	"{\"seq\":38,\"t\":0.910,\"type\":\"changed\",\"op\":\"added\",\"path\":\"out/report.txt\",\"bytes\":17}",
-	"{\"seq\":39,\"t\":0.920,\"type\":\"error\",\"text\":\"mkdir /x: Permission denied\",\"remedy\":\"chmod\"}",
-	"{\"seq\":40,\"t\":0.950,\"type\":\"exit\",\"verdict\":\"memory\",\"status\":137,\"signal\":\"SIGKILL\",\"evidence\":"
-	"\"limit 256 MiB, peak 256 MiB, oom_kill 1, at 0.8 s\",\"wall_s\":0.95,\"cpu_s\":0.7,\"memory_peak\":268435456,"
-	"\"processes_peak\":4,\"written\":4096,\"space_peak\":4096,\"processes_left\":0,\"quiet_after_s\":0.003}",
+	"{\"seq\":38,\"t\":0.910,\"type\":\"changed\",\"op\":\"added\",\"path\":\"out/"
+	"report.txt\",\"bytes\":17}",
+	"{\"seq\":39,\"t\":0.920,\"type\":\"error\",\"text\":\"mkdir /x: Permission "
+	"denied\",\"remedy\":\"chmod\"}",
+	"{\"seq\":40,\"t\":0.950,\"type\":\"exit\",\"verdict\":\"memory\",\"status\":137,\"signal\":"
+	"\"SIGKILL\",\"evidence\":"
+	"\"limit 256 MiB, peak 256 MiB, oom_kill 1, at 0.8 "
+	"s\",\"wall_s\":0.95,\"cpu_s\":0.7,\"memory_peak\":268435456,"
+	"\"processes_peak\":4,\"written\":4096,\"space_peak\":4096,\"processes_left\":0,\"quiet_after_s\":0."
+	"003}",
 };
 
-/* The writer always says where an event comes from, and counts calls that are grouped even when there was one. */
+/* The writer always says where an event comes from, and counts calls that are grouped even when there was
+ * one. */
 static void add_what_is_always_written(json_t *example)
 {
 	const char *type = json_string_value(json_object_get(example, "type"));
@@ -122,9 +143,13 @@ static void test_the_documented_examples(void **state)
 static void test_unknown_numbers_are_null(void **state)
 {
 	(void) state;
-	struct event ev = { .type = EVENT_METER, .seq = 1, .meter = {
-		.cpu_ns = UNKNOWN_U64, .cpu_pct = UNKNOWN_F64, .memory = UNKNOWN_U64, .inodes = UNKNOWN_U64,
-		.memory_peak = (uint64_t) INT64_MAX + 1 } };
+	struct event ev = { .type = EVENT_METER,
+			    .seq = 1,
+			    .meter = { .cpu_ns = UNKNOWN_U64,
+				       .cpu_pct = UNKNOWN_F64,
+				       .memory = UNKNOWN_U64,
+				       .inodes = UNKNOWN_U64,
+				       .memory_peak = (uint64_t) INT64_MAX + 1 } };
 	char *line = written(&ev);
 	assert_non_null(strstr(line, "\"cpu_ns\":null"));
 	assert_non_null(strstr(line, "\"cpu_pct\":null"));
@@ -158,7 +183,8 @@ static void test_missing_is_not_zero(void **state)
 	assert_null(ev->network.address);
 	assert_int_equal(ev->t_ns, NS_PER_S);
 	event_free(ev);
-	ev = must_read("{\"type\":\"exit\",\"verdict\":\"ok\",\"signal\":null,\"status\":null,\"t\":0.1,\"seq\":2}");
+	ev = must_read(
+		"{\"type\":\"exit\",\"verdict\":\"ok\",\"signal\":null,\"status\":null,\"t\":0.1,\"seq\":2}");
 	assert_int_equal(ev->exit.status, -1);
 	assert_true(ev->exit.memory_peak == UNKNOWN_U64);
 	assert_true(ev->exit.wall_s == UNKNOWN_F64);
@@ -173,8 +199,13 @@ static void test_times(void **state)
 		uint64_t ns;
 		const char *text;
 	} rows[] = {
-		{ 0, "\"t\":0.0," }, { 999, "\"t\":0.0," }, { 1000, "\"t\":0.000001," }, { 21000000, "\"t\":0.021," },
-		{ 2100000000, "\"t\":2.1," }, { 10 * NS_PER_S, "\"t\":10.0," }, { 3600123456789, "\"t\":3600.123456," },
+		{ 0, "\"t\":0.0," },
+		{ 999, "\"t\":0.0," },
+		{ 1000, "\"t\":0.000001," },
+		{ 21000000, "\"t\":0.021," },
+		{ 2100000000, "\"t\":2.1," },
+		{ 10 * NS_PER_S, "\"t\":10.0," },
+		{ 3600123456789, "\"t\":3600.123456," },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct event ev = { .type = EVENT_ALERT, .t_ns = rows[i].ns, .alert = { .kind = "canary" } };
@@ -204,9 +235,13 @@ static void test_text(void **state)
 	check_text("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
 	/* what would act on a terminal: ESC, DEL, C1, bidi, zero width, byte-order mark, tags */
 	check_text("\x1b[2J\x7f", 5, "\"\\u001b[2J\\u007f\"");
-	check_text("\xc2\x9b" "2J\xc2\xa0", 6, "\"\\u009b2J\xc2\xa0\"");
-	check_text("\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b\xef\xbb\xbf", 12, "\"\\u202e\\u2066\\u200b\\ufeff\"");
+	check_text("\xc2\x9b"
+		   "2J\xc2\xa0",
+		   6, "\"\\u009b2J\xc2\xa0\"");
+	check_text("\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b\xef\xbb\xbf", 12,
+		   "\"\\u202e\\u2066\\u200b\\ufeff\"");
 	check_text("\xf3\xa0\x81\x81", 4, "\"\\udb40\\udc41\"");
+	check_text("\xd8\x9c\xd8\x9d", 4, "\"\\u061c\xd8\x9d\"");
 	/* not UTF-8: a lone byte, an overlong slash, a surrogate, a cut character */
 	check_text("\xff", 1, "{\"base64\":\"/w==\"}");
 	check_text("a\xc0\xaf", 3, "{\"base64\":\"YcCv\"}");
@@ -218,7 +253,8 @@ static void test_text(void **state)
 static void test_any_bytes_come_back(void **state)
 {
 	(void) state;
-	static const char parts[] = "\xe2\x80\xae\xc2\x9b" "a\xf3\xa0\x81\x81";
+	static const char parts[] = "\xe2\x80\xae\xc2\x9b"
+				    "a\xf3\xa0\x81\x81";
 	uint32_t seed = 12345;
 	for (unsigned round = 0; round < 2000; round++) {
 		char bytes[48];
@@ -226,7 +262,8 @@ static void test_any_bytes_come_back(void **state)
 		for (size_t i = 0; i < len; i++) {
 			seed = seed * 1664525 + 1013904223;
 			/* half of the rounds stay in bytes that often make UTF-8 */
-			bytes[i] = round % 2 ? (char) (seed >> 24) : parts[(seed >> 24) % (sizeof(parts) - 1)];
+			bytes[i] =
+				round % 2 ? (char) (seed >> 24) : parts[(seed >> 24) % (sizeof(parts) - 1)];
 		}
 		struct event ev = { .type = EVENT_OUTPUT, .output = { .bytes = bytes, .len = len } };
 		char *line = written(&ev);
@@ -247,23 +284,29 @@ static void test_any_bytes_come_back(void **state)
 static void test_unknown_types_and_keys_are_kept(void **state)
 {
 	(void) state;
-	struct event *ev = must_read("{ \"seq\":5, \"t\":0.5, \"type\":\"teleport\", \"to\":[1,{\"x\":null}], \"name\":\"\xc3\xa9\" }");
+	struct event *ev = must_read("{ \"seq\":5, \"t\":0.5, \"type\":\"teleport\", "
+				     "\"to\":[1,{\"x\":null}], \"name\":\"\xc3\xa9\" }");
 	assert_int_equal(ev->type, EVENT_UNKNOWN);
 	assert_int_equal(ev->seq, 5);
 	assert_int_equal(ev->t_ns, NS_PER_S / 2);
 	assert_string_equal(ev->unknown.type, "teleport");
 	char *line = written(ev);
-	assert_string_equal(line, "{\"seq\":5,\"t\":0.5,\"type\":\"teleport\",\"to\":[1,{\"x\":null}],\"name\":\"\\u00E9\"}");
+	assert_string_equal(
+		line,
+		"{\"seq\":5,\"t\":0.5,\"type\":\"teleport\",\"to\":[1,{\"x\":null}],\"name\":\"\\u00E9\"}");
 	free(line);
 	event_free(ev);
 
-	ev = must_read("{\"seq\":5,\"t\":0.5,\"type\":\"limit\",\"name\":\"memory\",\"value\":7,\"colour\":\"red\",\"more\":{\"a\":1}}");
+	ev = must_read("{\"seq\":5,\"t\":0.5,\"type\":\"limit\",\"name\":\"memory\",\"value\":7,\"colour\":"
+		       "\"red\",\"more\":{\"a\":1}}");
 	assert_int_equal(ev->type, EVENT_LIMIT);
 	assert_int_equal(ev->limit.value, 7);
 	assert_string_equal(ev->extra, "{\"colour\":\"red\",\"more\":{\"a\":1}}");
 	line = written(ev);
-	assert_string_equal(line, "{\"seq\":5,\"t\":0.5,\"type\":\"limit\",\"source\":\"host\",\"name\":\"memory\",\"value\":7,"
-				  "\"colour\":\"red\",\"more\":{\"a\":1}}");
+	assert_string_equal(
+		line,
+		"{\"seq\":5,\"t\":0.5,\"type\":\"limit\",\"source\":\"host\",\"name\":\"memory\",\"value\":7,"
+		"\"colour\":\"red\",\"more\":{\"a\":1}}");
 	free(line);
 	event_free(ev);
 
@@ -283,7 +326,18 @@ static void test_hostile_lines_are_refused(void **state)
 {
 	(void) state;
 	static const char *const lines[] = {
-		"", " ", "null", "1", "[]", "[1]", "\"text\"", "{", "{}", "{}{}", "not json", "{\"seq\":1}",
+		"",
+		" ",
+		"null",
+		"1",
+		"[]",
+		"[1]",
+		"\"text\"",
+		"{",
+		"{}",
+		"{}{}",
+		"not json",
+		"{\"seq\":1}",
 		"{\"type\":\"alert\"}",
 		"{\"seq\":1,\"type\":\"alert\",\"kind\":\"k\"}",
 		"{\"t\":0,\"type\":\"alert\",\"kind\":\"k\"}",
@@ -296,15 +350,16 @@ static void test_hostile_lines_are_refused(void **state)
 		"{\"seq\":1,\"t\":1e999,\"type\":\"alert\",\"kind\":\"k\"}",
 		"{\"seq\":1,\"t\":NaN,\"type\":\"alert\",\"kind\":\"k\"}",
 		"{\"seq\":1,\"t\":null,\"type\":\"alert\",\"kind\":\"k\"}",
-		HEAD "7}", HEAD "null}",
+		HEAD "7}",
+		HEAD "null}",
 		HEAD "\"alert\\u0000x\",\"kind\":\"k\"}",
-		HEAD "\"alert\",\"type\":\"exit\",\"kind\":\"k\"}",        /* a key twice */
+		HEAD "\"alert\",\"type\":\"exit\",\"kind\":\"k\"}", /* a key twice */
 		HEAD "\"alert\",\"kind\":\"k\",\"kind\":\"k\"}",
-		HEAD "\"alert\"}",                                         /* a key too few */
+		HEAD "\"alert\"}", /* a key too few */
 		HEAD "\"alert\",\"kind\":null}",
 		HEAD "\"alert\",\"kind\":7}",
-		HEAD "\"alert\",\"kind\":\"a\\u0000b\"}",                  /* would look like "a" */
-		HEAD "\"alert\",\"kind\":{\"base64\":\"AA==\"}}",          /* the same, in disguise */
+		HEAD "\"alert\",\"kind\":\"a\\u0000b\"}",         /* would look like "a" */
+		HEAD "\"alert\",\"kind\":{\"base64\":\"AA==\"}}", /* the same, in disguise */
 		HEAD "\"alert\",\"kind\":{\"base64\":\"AA=\"}}",
 		HEAD "\"alert\",\"kind\":{\"base64\":\"A=A=\"}}",
 		HEAD "\"alert\",\"kind\":{\"base64\":\"!!!!\"}}",
@@ -361,7 +416,8 @@ static void check_refused(struct buf *line)
 static void test_depth_and_size_are_bounded(void **state)
 {
 	(void) state;
-	struct buf deep = { .data = NULL }, wide = { .data = NULL }, many = { .data = NULL }, large = { .data = NULL };
+	struct buf deep = { .data = NULL }, wide = { .data = NULL }, many = { .data = NULL },
+		   large = { .data = NULL };
 
 	buf_str(&deep, HEAD "\"x\",\"y\":");
 	for (int i = 0; i < 100000; i++)
@@ -402,7 +458,8 @@ static void test_text_is_not_structure(void **state)
 	buf_done(&line);
 }
 
-/* Every prefix and every changed byte of each example: refused, or an event that can be written and read again. */
+/* Every prefix and every changed byte of each example: refused, or an event that can be written and read
+ * again. */
 static void check_damaged(const char *line, size_t len)
 {
 	struct event *ev = NULL, *back = NULL;

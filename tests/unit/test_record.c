@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recordings: written, read back, cut at every byte, damaged in every way that a reader must name; and the folder they
- * lie in, which several belljars prune at once.
+ * Recordings: written, read back, cut at every byte, damaged in every way that a reader must name; and the
+ * folder they lie in, which several belljars prune at once.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -191,7 +191,7 @@ static void test_events_leave_in_few_writes(void **state)
 		record_add(r, &ev);
 		assert_int_equal(stat(path, &st), 0);
 	}
-	assert_true(st.st_size > flushed + 100000);  /* what waits is bounded */
+	assert_true(st.st_size > flushed + 100000); /* what waits is bounded */
 	assert_int_equal(record_close(r, &e), 0);
 	launch_free(l);
 	struct recording *back = must_read(path);
@@ -302,12 +302,14 @@ static void test_damage_is_named(void **state)
 		{ HEADER FIRST, 1, "line 3 (byte 88): the file ends without an exit event, after 1 event" },
 		{ HEADER FIRST "garbage\n" EXIT, 1, "line 3 (byte 88): not valid JSON" },
 		{ HEADER FIRST "\n" EXIT, 1, "line 3 (byte 88): not valid JSON" },
-		{ HEADER FIRST "{\"seq\":2,", 1, "line 3 (byte 88): the line is cut off; 1 event before it could be read" },
+		{ HEADER FIRST "{\"seq\":2,", 1,
+		  "line 3 (byte 88): the line is cut off; 1 event before it could be read" },
 		{ HEADER FIRST "[1]\n", 1, "not a JSON object" },
 		{ HEADER FIRST FIRST EXIT, 1, "line 3 (byte 88): event 1 stands where 2 should be" },
 		{ HEADER EXIT, 0, "line 2 (byte 46): event 2 stands where 1 should be" },
 		{ HEADER FIRST EXIT SECOND, 2, "something stands after the exit event" },
-		{ HEADER FIRST "{\"seq\":2,\"t\":0,\"type\":\"output\",\"stream\":\"stdout\"}\n", 1, "\"text\" that cannot be" },
+		{ HEADER FIRST "{\"seq\":2,\"t\":0,\"type\":\"output\",\"stream\":\"stdout\"}\n", 1,
+		  "\"text\" that cannot be" },
 		{ HEADER FIRST "{\"seq\":2,\"t\":0,\"type\":\"new\",\"what\":1}\n", 2, "after 2 events" },
 	};
 	char *path = xstrdup(in_folder("damaged"));
@@ -337,7 +339,9 @@ static void test_damage_is_named(void **state)
 static void test_changed_code_is_named(void **state)
 {
 	(void) state;
-	static const char text[] = "{\"belljar\":1,\"code\":{\"sha256\":\"00\",\"language\":\"python\",\"text\":\"x\"}}\n" FIRST EXIT;
+	static const char text[] =
+		"{\"belljar\":1,\"code\":{\"sha256\":\"00\",\"language\":\"python\",\"text\":\"x\"}}\n" FIRST
+			EXIT;
 	char *path = in_folder("changed");
 	put_file(path, text, sizeof(text) - 1);
 	struct recording *r = must_read(path);
@@ -350,8 +354,18 @@ static void test_what_is_no_recording(void **state)
 {
 	(void) state;
 	static const char *const texts[] = {
-		"", "\n", "print(1)\n", "{}\n", "{\"belljar\":", "{\"belljar\":1", "{\"belljar\":1}garbage\n", "{\"belljar\":2}\n",
-		"{\"belljar\":\"1\"}\n", "{\"belljar\":1,\"belljar\":1}\n", FIRST, "\x7f" "ELF",
+		"",
+		"\n",
+		"print(1)\n",
+		"{}\n",
+		"{\"belljar\":",
+		"{\"belljar\":1",
+		"{\"belljar\":1}garbage\n",
+		"{\"belljar\":2}\n",
+		"{\"belljar\":\"1\"}\n",
+		"{\"belljar\":1,\"belljar\":1}\n",
+		FIRST,
+		"\177ELF",
 	};
 	char *path = xstrdup(in_folder("other"));
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
@@ -368,7 +382,8 @@ static void test_what_is_no_recording(void **state)
 	assert_int_equal(recording_read(folder, &r, &e), -EINVAL);
 	assert_int_equal(recording_read(in_folder("absent"), &r, &e), -ENOENT);
 	assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
-	assert_int_equal(recording_read(in_folder("fifo"), &r, &e), -EINVAL); /* and does not wait for a writer */
+	assert_int_equal(recording_read(in_folder("fifo"), &r, &e),
+			 -EINVAL); /* and does not wait for a writer */
 	free(path);
 }
 
@@ -442,7 +457,8 @@ static void test_old_recordings_go(void **state)
 	assert_true(is_there("0003.jsonl"));
 	assert_false(is_there("0011.jsonl"));
 	assert_true(is_there("0012.jsonl"));
-	assert_true(is_there("0000") && is_there("0000.json") && is_there("00-folder.jsonl") && is_there("00-link.jsonl"));
+	assert_true(is_there("0000") && is_there("0000.json") && is_there("00-folder.jsonl") &&
+		    is_there("00-link.jsonl"));
 	assert_int_equal(access(in_folder("victim"), F_OK), 0);
 	close(busy);
 	record_by_default();

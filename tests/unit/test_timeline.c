@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events as lines for a person: the words, and that nothing which a target chose can reach a terminal unscrubbed.
+ * Events as lines for a person: the words, and that nothing which a target chose can reach a terminal
+ * unscrubbed.
  */
 #include "fill_event.h"
 
@@ -23,43 +24,81 @@ static void check_line(const struct event *ev, const char *expect)
 static void test_words(void **state)
 {
 	(void) state;
-	const struct event_arg args[] = { { .key = "request", .text = "PTRACE_ATTACH" }, { .key = "pid", .number = 1 } };
-	const struct event denied = { .t_ns = 6100000000, .type = EVENT_DENIED, .outcome = OUTCOME_REFUSED,
-		.layer = LAYER_SECCOMP, .basis = BASIS_ANSWERED,
-		.denied = { .pid = 4, .command = "python3", .call = "ptrace", .args = args, .arg_count = 2, .error = "EPERM",
-			    .rule = "default:debug", .count = 1 } };
+	const struct event_arg args[] = { { .key = "request", .text = "PTRACE_ATTACH" },
+					  { .key = "pid", .number = 1 } };
+	const struct event denied = { .t_ns = 6100000000,
+				      .type = EVENT_DENIED,
+				      .outcome = OUTCOME_REFUSED,
+				      .layer = LAYER_SECCOMP,
+				      .basis = BASIS_ANSWERED,
+				      .denied = { .pid = 4,
+						  .command = "python3",
+						  .call = "ptrace",
+						  .args = args,
+						  .arg_count = 2,
+						  .error = "EPERM",
+						  .rule = "default:debug",
+						  .count = 1 } };
 	check_line(&denied, "00:06.1 DENIED python3[4] ptrace(PTRACE_ATTACH, pid=1)  refused      "
 			    "EPERM, rule default:debug: the system-call filter");
 
-	const struct event network = { .t_ns = 125 * NS_PER_S, .type = EVENT_NETWORK, .outcome = OUTCOME_UNREACHABLE,
-		.layer = LAYER_NET_NS, .basis = BASIS_PREDICTED,
-		.network = { .pid = -1, .op = "connect", .protocol = "tcp", .address = "169.254.169.254", .port = 80, .count = 6 } };
+	const struct event network = { .t_ns = 125 * NS_PER_S,
+				       .type = EVENT_NETWORK,
+				       .outcome = OUTCOME_UNREACHABLE,
+				       .layer = LAYER_NET_NS,
+				       .basis = BASIS_PREDICTED,
+				       .network = { .pid = -1,
+						    .op = "connect",
+						    .protocol = "tcp",
+						    .address = "169.254.169.254",
+						    .port = 80,
+						    .count = 6 } };
 	check_line(&network, "02:05.0 NET    connect tcp 169.254.169.254:80 x6       unreachable  "
 			     "its own network, without a route (predicted)");
 
-	const struct event six = { .type = EVENT_NETWORK, .network = { .pid = 9, .op = "connect", .address = "::1", .port = 53 } };
+	const struct event six = { .type = EVENT_NETWORK,
+				   .network = { .pid = 9, .op = "connect", .address = "::1", .port = 53 } };
 	check_line(&six, "00:00.0 NET    pid 9 connect [::1]:53");
 
-	const struct event limit = { .t_ns = 3725 * NS_PER_S, .type = EVENT_LIMIT, .basis = BASIS_COUNTER,
-		.limit = { .name = "memory", .value = 256u << 20, .evidence = "oom_kill 1 in memory.events" } };
-	check_line(&limit, "62:05.0 LIMIT  memory of 256 MiB met                   oom_kill 1 in memory.events");
+	const struct event limit = {
+		.t_ns = 3725 * NS_PER_S,
+		.type = EVENT_LIMIT,
+		.basis = BASIS_COUNTER,
+		.limit = { .name = "memory", .value = 256u << 20, .evidence = "oom_kill 1 in memory.events" }
+	};
+	check_line(&limit,
+		   "62:05.0 LIMIT  memory of 256 MiB met                   oom_kill 1 in memory.events");
 
-	const struct event wall = { .type = EVENT_LIMIT, .limit = { .name = "wall", .value = 1500 * NS_PER_MS } };
+	const struct event wall = { .type = EVENT_LIMIT,
+				    .limit = { .name = "wall", .value = 1500 * NS_PER_MS } };
 	check_line(&wall, "00:00.0 LIMIT  wall of 1.5 s met");
 
-	const struct event ended = { .type = EVENT_EXIT, .exit = { .verdict = VERDICT_MEMORY, .status = 137, .signal = "SIGKILL",
-								   .evidence = "limit 256 MiB" } };
+	const struct event ended = { .type = EVENT_EXIT,
+				     .exit = { .verdict = VERDICT_MEMORY,
+					       .status = 137,
+					       .signal = "SIGKILL",
+					       .evidence = "limit 256 MiB" } };
 	check_line(&ended, "00:00.0 EXIT   memory, status 137, SIGKILL             limit 256 MiB");
 
-	const struct event meter = { .type = EVENT_METER, .meter = { .cpu_pct = UNKNOWN_F64, .memory = 11u << 20,
-		.memory_peak = UNKNOWN_U64, .processes = 3, .processes_peak = 4, .written = UNKNOWN_U64 } };
-	check_line(&meter, "00:00.0 METER  cpu ? %, memory 11 MiB, processes 3, written ?  peaks: memory ?, processes 4");
+	const struct event meter = { .type = EVENT_METER,
+				     .meter = { .cpu_pct = UNKNOWN_F64,
+						.memory = 11u << 20,
+						.memory_peak = UNKNOWN_U64,
+						.processes = 3,
+						.processes_peak = 4,
+						.written = UNKNOWN_U64 } };
+	check_line(&meter, "00:00.0 METER  cpu ? %, memory 11 MiB, processes 3, written ?  peaks: memory ?, "
+			   "processes 4");
 
 	const char *const argv[] = { "sh", "-c", "id; ls" };
-	const struct event exec = { .source = SOURCE_GUEST, .type = EVENT_EXEC,
-		.exec = { .pid = 5, .parent = 4, .path = "/bin/sh", .argv = argv, .argv_count = 3 } };
-	check_line(&exec, "00:00.0 EXEC   pid 5 sh -c 'id; ls'                    program /bin/sh, started by pid 4 "
-			  "(the guest says so)");
+	const struct event exec = {
+		.source = SOURCE_GUEST,
+		.type = EVENT_EXEC,
+		.exec = { .pid = 5, .parent = 4, .path = "/bin/sh", .argv = argv, .argv_count = 3 }
+	};
+	check_line(&exec,
+		   "00:00.0 EXEC   pid 5 sh -c 'id; ls'                    program /bin/sh, started by pid 4 "
+		   "(the guest says so)");
 }
 
 static void test_output_is_its_first_line(void **state)
@@ -99,7 +138,8 @@ static void check_printable(const char *line, bool ascii)
 	assert_null(strstr(line, "\xe2\x80\xae")); /* U+202E, which turns the rest of the line around */
 }
 
-static const char hostile[] = "\x1b]52;c;YQ==\a\x1b[2J\n\t\xc2\x9b" "5n\xff\xe2\x80\xae\x7f";
+static const char hostile[] = "\x1b]52;c;YQ==\a\x1b[2J\n\t\xc2\x9b"
+			      "5n\xff\xe2\x80\xae\x7f";
 
 static void poison(void *base, const struct event_field *f);
 
@@ -144,7 +184,8 @@ static void test_hostile_strings_are_scrubbed(void **state)
 		}
 		fill_done(&s);
 	}
-	const struct event unknown = { .type = EVENT_UNKNOWN, .unknown = { .type = hostile, .json = hostile } };
+	const struct event unknown = { .type = EVENT_UNKNOWN,
+				       .unknown = { .type = hostile, .json = hostile } };
 	char *line = line_of(&unknown, true);
 	check_printable(line, true);
 	free(line);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `belljar replay`: a recording as a timeline, the last line its verdict. A recording may come from anyone: everything
- * in it is scrubbed, and one that is damaged is shown as far as it reads, and said to be damaged.
+ * `belljar replay`: a recording as a timeline, the last line its verdict. A recording may come from
+ * anyone: everything in it is scrubbed, and one that is damaged is shown as far as it reads, and said to
+ * be damaged.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -86,7 +87,8 @@ static void count_event(struct tally *t, const struct event *ev)
 	if (ev->type != EVENT_TERMINAL)
 		return;
 	for (int kind = 0; kind < TEXT_REMOVED_MAX; kind++)
-		t->removed[kind] += strcmp(ev->terminal.kind, text_removed_name((enum text_removed) kind)) == 0;
+		t->removed[kind] +=
+			strcmp(ev->terminal.kind, text_removed_name((enum text_removed) kind)) == 0;
 }
 
 static void show_events(struct replay *p, const struct recording *r)
@@ -139,27 +141,30 @@ static int replay_file(const struct look *look, const char *path)
 	return STATUS_CANNOT;
 }
 
-static const char help[] =
-    "Usage: belljar replay [--plain] RECORDING\n"
-    "\n"
-    "Shows a recorded run again, event by event, and ends with its verdict.\n"
-    "Nothing of it is run. What the run printed or named is shown scrubbed.\n"
-    "\n"
-    "  --plain    print the timeline as lines (so far, always)\n"
-    "  --ascii    nothing but ASCII\n"
-    "  -h, --help this text\n"
-    "\n"
-    "Recordings lie in $XDG_STATE_HOME/belljar/runs (~/.local/state/belljar/runs).\n"
-    "\n"
-    "Exit status: 0 the recording is whole; 1 it is damaged, and shown up to the\n"
-    "damage; 125 it is no recording, or cannot be read.\n";
+static const char help[] = "Usage: belljar replay [--plain] RECORDING\n"
+			   "\n"
+			   "Shows a recorded run again, event by event, and ends with its verdict.\n"
+			   "Nothing of it is run. What the run printed or named is shown scrubbed.\n"
+			   "\n"
+			   "  --plain    print the timeline as lines (so far, always)\n"
+			   "  --ascii    nothing but ASCII\n"
+			   "  -h, --help this text\n"
+			   "\n"
+			   "Recordings lie in $XDG_STATE_HOME/belljar/runs (~/.local/state/belljar/runs).\n"
+			   "\n"
+			   "Exit status: 0 the recording is whole; 1 it is damaged, and shown up to the\n"
+			   "damage; 125 it is no recording, or cannot be read.\n";
 
 struct words {
 	bool help;
 };
 
 static const struct option_row options[] = {
-	{ .name = "help", .letter = 'h', .help = "this text", .set = option_set_flag, .at = offsetof(struct words, help) },
+	{ .name = "help",
+	  .letter = 'h',
+	  .help = "this text",
+	  .set = option_set_flag,
+	  .at = offsetof(struct words, help) },
 	{ .name = NULL },
 };
 
