@@ -70,7 +70,8 @@ struct run_state {
 
 struct events_state {
 	size_t selected, top, rows, shown; /* positions in the list as filtered and sorted */
-	bool full, by_count, on_detail;
+	size_t hidden;                     /* quiet ones that are left out */
+	bool full, by_count, on_detail, all;
 	int detail_top;
 	char filter[128];
 	uint32_t order[GROUPS_MAX];

@@ -341,7 +341,7 @@ static size_t line_break(struct clean text, int columns)
 int pane_wrapped(const struct pane *p, int row, enum role role, struct clean text)
 {
 	int used = 0;
-	while (p->columns > 0 && text.len > 0 && row + used < p->rows) {
+	while (p->columns > 0 && text.len > 0) {
 		size_t len = line_break(text, p->columns);
 		pane_clean(p, row + used, 0, role, clean_scrubbed(text.text, len));
 		used++;

@@ -79,7 +79,8 @@ int pane_printf(const struct pane *p, int row, int column, enum role role, const
 int pane_clean(const struct pane *p, int row, int column, enum role role, struct clean text);
 /* pane_scrolled: as pane_clean, without the first `shift` columns of the text. Tabs go to every eighth column. */
 int pane_scrolled(const struct pane *p, int row, enum role role, struct clean text, int shift);
-/* pane_wrapped: breaks at blanks; returns the number of rows used. `row` may be negative: those rows are clipped. */
+/* pane_wrapped: breaks at blanks; returns the number of rows that the text takes, those outside the pane included: on a
+ * pane without rows it only measures. `row` may be negative. */
 int pane_wrapped(const struct pane *p, int row, enum role role, struct clean text);
 void pane_paint(const struct pane *p, int row, int column, int columns, enum role role); /* changes the role alone */
 void pane_cursor(const struct pane *p, int row, int column);

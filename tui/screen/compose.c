@@ -95,7 +95,7 @@ static void draw_code(struct app *app, const struct pane *pane)
 	clean_free(&clean);
 }
 
-/* Draws the notes, each wrapped; returns the rows they take. With a pane of no rows it only measures. */
+/* Draws the notes, each wrapped; returns the rows they take. On a pane without rows it only measures. */
 static int draw_notes(const struct draft *s, const struct pane *pane)
 {
 	int row = 0;
@@ -105,16 +105,6 @@ static int draw_notes(const struct draft *s, const struct pane *pane)
 		row += pane_wrapped(&text, row, s->notes[i].warning ? ROLE_WARN : ROLE_TEXT, s->notes[i].text);
 	}
 	return row;
-}
-
-static int count_notes(const struct draft *s, const struct pane *like)
-{
-	struct cells sheet = { .ascii = s->ascii };
-	cells_resize(&sheet, 24, like->columns > 2 ? like->columns - 2 : 1);
-	struct pane pane = pane_all(&sheet);
-	int rows = draw_notes(s, &pane);
-	cells_done(&sheet);
-	return rows;
 }
 
 /* The names of the presets, the chosen one in brackets, as many rows as they need; below, what it is. Returns the rows
@@ -153,7 +143,7 @@ static void compose_draw(struct app *app, const struct pane *body)
 	}
 	struct pane left = pane_cut(body, 0, 0, body->rows, wide ? body->columns * 3 / 5 : body->columns);
 	struct pane nowhere = pane_cut(&left, 0, 1, 0, left.columns - 2);
-	int notes = count_notes(&app->draft, &left), most = body->rows / 3;
+	int notes = draw_notes(&app->draft, &nowhere), most = body->rows / 3;
 	struct section sections[3] = {
 		{ .title = "Code", .rows = -1, .focus = true },
 		{ .title = "Before you run", .rows = notes < 1 ? 1 : notes > most ? most : notes },

@@ -242,7 +242,7 @@ void draft_review(struct draft *s)
 		return;
 	review_done(s);
 	s->reviewed = true;
-	s->name = clean_str(s->title, s->ascii);
+	s->name = clean_str(s->title && strcmp(s->title, "-") == 0 ? "standard input" : s->title, s->ascii);
 	if (s->arrival)
 		note(s, true, "%s", s->arrival);
 	if (s->code.len == 0)

@@ -29,10 +29,15 @@ static void make_order(struct app *app)
 {
 	struct events_state *s = &app->at_events;
 	struct groups *g = &app->watch.groups;
-	s->shown = 0;
-	for (size_t i = 0; i < g->count; i++)
-		if (group_matches(&g->at[i], s->filter))
+	s->shown = s->hidden = 0;
+	for (size_t i = 0; i < g->count; i++) {
+		if (!group_matches(&g->at[i], s->filter))
+			continue;
+		if (!s->all && group_quiet(&g->at[i]))
+			s->hidden++;
+		else
 			s->order[s->shown++] = (uint32_t) i;
+	}
 	if (s->by_count)
 		qsort_r(s->order, s->shown, sizeof(s->order[0]), by_count, g->at);
 	if (s->selected >= s->shown)
@@ -76,7 +81,8 @@ static void draw_list(struct app *app, const struct pane *pane)
 		struct pane row = pane_cut(pane, i, 0, 1, pane->columns);
 		if (chosen)
 			pane_paint(&row, 0, 0, row.columns, ROLE_SELECTED);
-		draw_group(&app->watch.groups.at[s->order[s->top + (size_t) i]], &row, chosen ? ROLE_SELECTED : ROLE_TEXT);
+		const struct group *g = &app->watch.groups.at[s->order[s->top + (size_t) i]];
+		draw_group(g, g->first_ns, &row, chosen ? ROLE_SELECTED : ROLE_TEXT);
 		if (chosen) {
 			pane_put(&row, 0, 0, ROLE_SELECTED, ">");
 			pane_cursor(&row, 0, 0);
@@ -87,7 +93,7 @@ static void draw_list(struct app *app, const struct pane *pane)
 /* One fact of the detail; returns the row after it. */
 static int fact(const struct pane *pane, int row, const char *label, struct clean text)
 {
-	struct pane words = pane_cut(pane, 0, 11, pane->rows, pane->columns - 12);
+	struct pane words = pane_cut(pane, 0, 11, pane->rows, pane->columns - 12); /* measured even where nothing shows */
 	if (text.len == 0)
 		return row;
 	pane_put(pane, row, 1, ROLE_STRONG, label);
@@ -128,11 +134,8 @@ static int draw_detail(const struct app *app, const struct pane *pane, int row)
 static void draw_detail_pane(struct app *app, const struct pane *pane)
 {
 	struct events_state *s = &app->at_events;
-	struct cells sheet = { .ascii = app->ascii };
-	cells_resize(&sheet, CELLS_ROWS_MAX, pane->columns > 0 ? pane->columns : 1);
-	struct pane measure = pane_all(&sheet);
-	int length = draw_detail(app, &measure, 0), last = length > pane->rows ? length - pane->rows : 0;
-	cells_done(&sheet);
+	struct pane nowhere = pane_cut(pane, 0, 0, 0, pane->columns);
+	int length = draw_detail(app, &nowhere, 0), last = length > pane->rows ? length - pane->rows : 0;
 	s->detail_top = s->detail_top > last ? last : s->detail_top;
 	(void) draw_detail(app, pane, -s->detail_top);
 }
@@ -141,13 +144,13 @@ static void list_title(const struct app *app, char *title, size_t size)
 {
 	const struct groups *g = &app->watch.groups;
 	const struct events_state *s = &app->at_events;
-	char events[32], kept[32];
-	size_t len = (size_t) snprintf(title, size, "Events  %s in %zu group%s  %s", count_words(g->events, events, sizeof(events)),
-	    g->count, g->count == 1 ? "" : "s", s->by_count ? "most often first" : "in order of time");
+	char kept[32];
+	size_t len = (size_t) snprintf(title, size, "Events  %zu kind%s, %s", s->shown, s->shown == 1 ? "" : "s",
+	    s->by_count ? "most often first" : "in order of time");
+	if (s->hidden)
+		len += (size_t) snprintf(title + len, size - len, "  %zu quiet ones: a shows", s->hidden);
 	if (g->not_kept && len < size)
-		len += (size_t) snprintf(title + len, size - len, "  %s more not kept", count_words(g->not_kept, kept, sizeof(kept)));
-	if (*s->filter && len < size)
-		(void) snprintf(title + len, size - len, "  filter: %zu shown", s->shown);
+		(void) snprintf(title + len, size - len, "  %s more not kept", count_words(g->not_kept, kept, sizeof(kept)));
 }
 
 static void events_draw(struct app *app, const struct pane *body)
@@ -192,7 +195,8 @@ static void events_sentence(struct app *app, struct buf *out)
 		buf_printf(out, "Only events that hold \"%s\". Esc shows all again.", filter.text);
 		clean_free(&filter);
 	} else if (g->count) {
-		buf_printf(out, "%s refused, hidden or unreachable. Enter shows one in full.", count_words(g->stopped, stopped, sizeof(stopped)));
+		buf_printf(out, "%s refused, hidden, read-only or unreachable. Enter shows one in full.",
+		    count_words(g->stopped, stopped, sizeof(stopped)));
 	}
 }
 
@@ -272,6 +276,15 @@ static void sort(struct app *app, const char *argument)
 	app_say(app, app->at_events.by_count ? "Sorted: most often first." : "Sorted: in order of time.");
 }
 
+static void all(struct app *app, const char *argument)
+{
+	(void) argument;
+	app->at_events.all = !app->at_events.all;
+	app->at_events.selected = 0;
+	app_say(app, app->at_events.all ? "All events, files that were simply opened or absent too."
+					: "Without files that were simply opened or absent.");
+}
+
 static void pane(struct app *app, const char *argument)
 {
 	(void) argument;
@@ -283,6 +296,7 @@ static const struct action actions[] = {
 	{ "filter", "[TEXT]", "show only events that hold a text", filter },
 	{ "filter-off", NULL, "show all events again", filter_off },
 	{ "sort", NULL, "by first time, or by how often", sort },
+	{ "all", NULL, "with or without files that were simply opened or absent", all },
 	{ "pane", NULL, "the other pane takes the arrow keys", pane },
 	{ .name = NULL },
 };

@@ -42,8 +42,8 @@ static int draw_limits_of(const struct policy *p, const struct pane *pane, int r
 		pane_put(pane, row, LABEL_COLUMNS, open ? ROLE_UNKNOWN : ROLE_TEXT,
 		    limit_format((enum limit_name) i, p->limit[i], value, sizeof(value)));
 		struct pane means = pane_cut(pane, row, LABEL_COLUMNS + 11, 1, pane->columns - LABEL_COLUMNS - 12);
-		if (clean_columns(clean_scrubbed(limit_kinds[i].means, strlen(limit_kinds[i].means))) <= means.columns)
-			pane_put(&means, 0, 0, ROLE_TEXT, limit_kinds[i].means);
+		if (pane_put(&means, 0, 0, ROLE_TEXT, limit_kinds[i].means) > means.columns)
+			pane_put(&means, 0, means.columns - 1, ROLE_TEXT, "…");
 	}
 	return row;
 }

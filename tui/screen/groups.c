@@ -229,6 +229,11 @@ bool outcome_stopped(enum outcome o)
 	return o == OUTCOME_REFUSED || o == OUTCOME_UNREACHABLE || o == OUTCOME_HIDDEN || o == OUTCOME_READ_ONLY;
 }
 
+bool group_quiet(const struct group *g)
+{
+	return g->type == EVENT_FILE && !outcome_stopped(g->outcome);
+}
+
 /* FNV-1a: an attacker who makes groups collide slows a table of 4096 entries, no more. */
 static uint64_t hash_of(const struct event *ev, const struct buf *text)
 {

@@ -44,6 +44,7 @@ void groups_add(struct groups *g, const struct event *ev);
 bool group_wanted(const struct event *ev);
 bool group_matches(const struct group *g, const char *filter); /* an empty filter matches all */
 bool outcome_stopped(enum outcome o);
+bool group_quiet(const struct group *g); /* every program does this all the time: files opened, files looked for in vain */
 
 const char *group_kind(const struct group *g);    /* "NET", "FILE", "CALL": at most 5 columns */
 const char *group_outcome(const struct group *g); /* "refused", "met", …: at most 11 columns */

@@ -35,6 +35,7 @@ const struct binding bindings[] = {
 	{ EVENTS, { K_ENTER }, "detail", WHEN_RAN, "Full", "the chosen event alone: who, which layer, how to allow" },
 	{ EVENTS, { 'f', K_F1 + 3 }, "filter", WHEN_RAN, "Filter", "show only events that hold a text" },
 	{ EVENTS, { 's' }, "sort", WHEN_RAN, "Sort", "by first time, or by how often" },
+	{ EVENTS, { 'a' }, "all", WHEN_RAN, "All", "with or without files that were simply opened or absent" },
 	{ EVENTS, { K_TAB, K_BACK_TAB }, "pane", WHEN_ALWAYS, NULL, "the other pane takes the arrow keys" },
 
 	{ COMPOSE | RUN | EVENTS, { '/' }, "find", WHEN_ALWAYS, "Find", "find a text" },

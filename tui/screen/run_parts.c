@@ -147,12 +147,12 @@ void events_title(const struct watch *w, char *title, size_t size)
 	(void) snprintf(title, size, "Events  %s stopped   3 shows all", count_words(w->groups.stopped, number, sizeof(number)));
 }
 
-void draw_group(const struct group *g, const struct pane *row, enum role role)
+void draw_group(const struct group *g, uint64_t t_ns, const struct pane *row, enum role role)
 {
 	char clock[32];
 	int outcome = row->columns >= 100 ? 52 : row->columns >= 70 ? 46 : row->columns - 12;
 	struct pane what = pane_cut(row, 0, 15, 1, outcome - 16);
-	pane_put(row, 0, 1, role == ROLE_SELECTED ? role : ROLE_NUMBER, clock_words(g->last_ns, clock, sizeof(clock)));
+	pane_put(row, 0, 1, role == ROLE_SELECTED ? role : ROLE_NUMBER, clock_words(t_ns, clock, sizeof(clock)));
 	pane_put(row, 0, 9, role == ROLE_SELECTED ? role : ROLE_STRONG, group_kind(g));
 	if (pane_clean(&what, 0, 0, role, g->what) > what.columns)
 		pane_put(&what, 0, what.columns - 1, role, "…");
@@ -161,10 +161,9 @@ void draw_group(const struct group *g, const struct pane *row, enum role role)
 	int len = snprintf(count, sizeof(count), "x%llu", (unsigned long long) g->count);
 	bool counted = g->count > 1 && row->columns >= 60;
 	struct pane why = pane_cut(row, 0, outcome + 12, 1, row->columns - outcome - 12 - (counted ? len + 2 : 1));
-	if (g->why.len)
-		pane_clean(&why, 0, 0, role, g->why);
-	else
-		pane_put(&why, 0, 0, role, layer_words(g->layer));
+	int end = g->why.len ? pane_clean(&why, 0, 0, role, g->why) : pane_put(&why, 0, 0, role, layer_words(g->layer));
+	if (end > why.columns)
+		pane_put(&why, 0, why.columns - 1, role, "…");
 	if (counted)
 		pane_put(row, 0, row->columns - len - 1, role, count);
 }
@@ -173,20 +172,22 @@ void draw_group(const struct group *g, const struct pane *row, enum role role)
 void draw_ticker(const struct watch *w, const struct pane *pane)
 {
 	const struct groups *g = &w->groups;
-	uint64_t below = UINT64_MAX;
-	if (g->count == 0)
-		pane_put(pane, 0, 1, ROLE_TEXT, "None so far.");
-	int rows = (size_t) pane->rows < g->count ? pane->rows : (int) g->count;
-	for (int row = rows - 1; row >= 0; row--) {
-		const struct group *newest = NULL;
+	const struct group *newest[16];
+	int count = 0, rows = pane->rows < (int) ARRAY_LEN(newest) ? pane->rows : (int) ARRAY_LEN(newest);
+	for (uint64_t below = UINT64_MAX; count < rows; below = newest[count++]->last_seq) {
+		newest[count] = NULL;
 		for (size_t i = 0; i < g->count; i++)
-			if (g->at[i].last_seq < below && (!newest || g->at[i].last_seq > newest->last_seq))
-				newest = &g->at[i];
-		if (!newest)
-			return;
-		below = newest->last_seq;
+			if (!group_quiet(&g->at[i]) && g->at[i].last_seq < below &&
+			    (!newest[count] || g->at[i].last_seq > newest[count]->last_seq))
+				newest[count] = &g->at[i];
+		if (!newest[count])
+			break;
+	}
+	if (count == 0)
+		pane_put(pane, 0, 1, ROLE_TEXT, "None so far.");
+	for (int row = 0; row < count; row++) {
 		struct pane line = pane_cut(pane, row, 0, 1, pane->columns);
-		draw_group(newest, &line, ROLE_TEXT);
+		draw_group(newest[count - 1 - row], newest[count - 1 - row]->last_ns, &line, ROLE_TEXT);
 	}
 }
 
@@ -254,8 +255,8 @@ static void result_numbers(const struct watch *w, struct buf *out)
 	buf_printf(out, w->cpu_s >= 0 ? ", cpu %.3g s" : ", cpu ?", w->cpu_s);
 	buf_printf(out, " · peak %s", short_bytes(w->memory_peak, text, sizeof(text)));
 	if (w->processes_peak != UNKNOWN_U64)
-		buf_printf(out, ", %llu process%s", (unsigned long long) w->processes_peak, w->processes_peak == 1 ? "" : "es");
-	buf_printf(out, " · written %s", short_bytes(w->written, text, sizeof(text)));
+		buf_printf(out, ", %llu proc%s", (unsigned long long) w->processes_peak, w->processes_peak == 1 ? "" : "s");
+	buf_printf(out, " · wrote %s", short_bytes(w->written, text, sizeof(text)));
 	if (w->output_dropped)
 		buf_printf(out, " · %s of output dropped", short_bytes(w->output_dropped, text, sizeof(text)));
 }

@@ -17,7 +17,7 @@ void draw_meters(const struct watch *w, const struct pane *pane, bool with_sourc
 void events_title(const struct watch *w, char *title, size_t size);
 void draw_ticker(const struct watch *w, const struct pane *pane);
 /* draw_group: one row of a list of events. */
-void draw_group(const struct group *g, const struct pane *row, enum role role);
+void draw_group(const struct group *g, uint64_t t_ns, const struct pane *row, enum role role);
 
 /* draw_layers: the walls, from `row` on (it may be negative: scrolled). Returns the row after them. */
 int draw_layers(const struct watch *w, const struct pane *pane, int row, bool with_proof);

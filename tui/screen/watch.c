@@ -141,7 +141,8 @@ static void on_start(struct watch *w, const struct event *ev)
 {
 	start_done(w);
 	w->started = true;
-	w->title = clean_capped(w, ev->start.title);
+	bool from_stdin = ev->start.title && strcmp(ev->start.title, "-") == 0;
+	w->title = clean_capped(w, from_stdin ? "standard input" : ev->start.title);
 	w->preset = clean_capped(w, ev->start.preset);
 	w->backend = clean_capped(w, ev->start.backend);
 	w->language = clean_capped(w, ev->start.language);
