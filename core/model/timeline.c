@@ -153,8 +153,14 @@ static void tell_file(const struct event *ev, struct words *w)
 	put_or(ev->file.op, "?", &w->what);
 	buf_str(&w->what, " ");
 	put_or(ev->file.path, "(path not known)", &w->what);
-	for (size_t i = 0; i < ev->file.flag_count; i++)
-		buf_printf(&w->what, "%s%s", i ? "|" : " ", ev->file.flags[i]);
+	const char *before = " ";
+	for (size_t i = 0; i < ev->file.flag_count; i++) {
+		if (strcmp(ev->file.flags[i], "O_CLOEXEC") ==
+		    0) /* says nothing of what is done to the file */
+			continue;
+		buf_printf(&w->what, "%s%s", before, ev->file.flags[i]);
+		before = "|";
+	}
 	put_repeats(ev->file.count, &w->what);
 }
 

@@ -90,6 +90,21 @@ static void test_words(void **state)
 	check_line(&meter, "00:00.0 METER  cpu ? %, memory 11 MiB, processes 3, written ?  peaks: memory ?, "
 			   "processes 4");
 
+	const char *const flags[] = { "O_WRONLY", "O_CLOEXEC", "O_CREAT" };
+	const struct event file = { .type = EVENT_FILE,
+				    .outcome = OUTCOME_READ_ONLY,
+				    .layer = LAYER_MOUNT_NS,
+				    .basis = BASIS_PREDICTED,
+				    .file = { .pid = 4,
+					      .command = "sh",
+					      .op = "open",
+					      .path = "/etc/x",
+					      .flags = flags,
+					      .flag_count = 3,
+					      .count = 2 } };
+	check_line(&file, "00:00.0 FILE   sh[4] open /etc/x O_WRONLY|O_CREAT x2   read-only    "
+			  "its own view of files (predicted)");
+
 	const char *const argv[] = { "sh", "-c", "id; ls" };
 	const struct event exec = {
 		.source = SOURCE_GUEST,
