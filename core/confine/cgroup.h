@@ -48,7 +48,8 @@ struct cgroup_map {
 	struct cgroup_hierarchy of[8];
 	size_t count;
 };
-/* cgroup_controller_bits: of "cpu,cpuacct", "rw,memory", "+memory +pids"; other words are passed over. Cuts it up. */
+/* cgroup_controller_bits: of "cpu,cpuacct", "rw,memory", "+memory +pids"; other words are passed over.
+ * Cuts it up. */
 unsigned cgroup_controller_bits(char *list);
 /* cgroup_find: reads /proc/self/cgroup and as much of mountinfo as is needed. -ENOTSUP with the reason. */
 int cgroup_find(const struct cgroup_host *h, struct cgroup_map *ret, struct err *e);

@@ -309,8 +309,8 @@ static int scope_create(struct cgroup *c, const struct cgroup_map *m, const stru
 }
 
 /*
- * The nearest outer group that passes the controllers on already and may be written: root's slice on a systemd
- * host. Nothing of it is changed.
+ * The nearest outer group that passes the controllers on already and may be written: root's slice on a
+ * systemd host. Nothing of it is changed.
  */
 static int outer_create(struct cgroup *c, const struct cgroup_map *m, const struct policy *p, struct err *e)
 {
@@ -347,7 +347,8 @@ static void v2_read(const struct cgroup *c, struct cgroup_reading *ret)
 	if (ret->memory != UNKNOWN_U64 && idle != UNKNOWN_U64)
 		ret->memory -= idle < ret->memory ? idle : ret->memory;
 	ret->memory_peak = cgroup_number(l, "memory.peak"); /* since 5.19 */
-	/* With memory.oom.group the first victim is counted twice (seen on 6.1): more than none is what it says. */
+	/* With memory.oom.group the first victim is counted twice (seen on 6.1): more than none is what it
+	 * says. */
 	ret->oom_kills = cgroup_key(l, "memory.events", "oom_kill");
 	ret->memory_failures = cgroup_key(l, "memory.events", "max");
 	ret->tasks = cgroup_number(l, "pids.current");

@@ -52,8 +52,8 @@ int walk_open(int dirfd, const char *name, int flags, bool one_mount)
 	if (fd >= 0)
 		return fd;
 	/*
-	 * Before 5.6, or refused by a container's old filter. One component without a slash, so O_NOFOLLOW says
-	 * it all but the mount, for which the device has to do.
+	 * Before 5.6, or refused by a container's old filter. One component without a slash, so O_NOFOLLOW
+	 * says it all but the mount, for which the device has to do.
 	 */
 	if (errno != ENOSYS && errno != EPERM)
 		return -errno;
