@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1
 
+# At subprocess an inet socket, raw ones too, may be had: it has no network.
 # the probe; s: subprocess, n: namespaces, *: both; what it prints (ERE); the event: type and KEY=ERE, or - where none is due
 table() {
 	cat <<-'TXT'
@@ -27,7 +28,8 @@ table() {
 	syscall 9999; *; ENOSYS; denied errno=ENOSYS outcome=absent basis=answered
 	x32; *; ENOSYS|EPERM; -
 	int80; *; ENOSYS|EPERM; -
-	socket raw; *; EPERM|EACCES; -
+	socket raw; n; EPERM|EACCES; -
+	socket raw; s; EPERM|EACCES|OK; -
 	socket packet; *; EPERM|EACCES|EAFNOSUPPORT; denied call=socket
 	socket vsock; *; EPERM|EACCES|EAFNOSUPPORT; denied call=socket
 	socket alg; *; EPERM|EACCES|EAFNOSUPPORT; denied call=socket
@@ -42,7 +44,7 @@ table() {
 	threads 4; *; started 4 OK; -
 	connect 127.0.0.1 9; s; ENETUNREACH; network op=connect family=inet protocol=tcp address=127.0.0.1 port=9 outcome=unreachable
 	connect ::1 9; s; ENETUNREACH|EADDRNOTAVAIL; network op=connect family=inet6 address=::1 port=9 outcome=unreachable
-	sendto 127.0.0.1 9; s; ENETUNREACH; network op=sendto protocol=udp address=127.0.0.1 port=9 outcome=unreachable
+	sendto 127.0.0.1 9; s; ENETUNREACH; network op=send(to|msg)? protocol=udp address=127.0.0.1 port=9 outcome=unreachable
 	connect 127.0.0.1 9; n; ECONNREFUSED; network op=connect family=inet protocol=tcp address=127.0.0.1 port=9
 	bind 127.0.0.1 0; n; OK; network op=bind address=127.0.0.1
 	open /etc/shadow; n; ENOENT|EACCES; file op=open path=/etc/shadow outcome=(hidden|absent)
@@ -63,7 +65,7 @@ table_away() {
 	connect 192.0.2.1 80; *; ENETUNREACH; network op=connect address=192.0.2.1 port=80 outcome=unreachable
 	connect 169.254.169.254 80; *; ENETUNREACH; network op=connect address=169.254.169.254 port=80 outcome=unreachable
 	connect 2001:db8::1 443; *; ENETUNREACH|EADDRNOTAVAIL; network op=connect family=inet6 address=2001:db8::1 port=443 outcome=unreachable
-	sendto 192.0.2.53 53; *; ENETUNREACH; network op=sendto protocol=udp address=192.0.2.53 port=53 outcome=unreachable
+	sendto 192.0.2.53 53; *; ENETUNREACH; network op=send(to|msg)? protocol=udp address=192.0.2.53 port=53 outcome=unreachable
 	TXT
 }
 
