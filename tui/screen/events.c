@@ -209,6 +209,7 @@ static void events_move(struct app *app, enum move move)
 	}
 	if (move == MOVE_LEFT || move == MOVE_RIGHT)
 		return;
+	make_order(app); /* events may have come since the last frame */
 	if (move == MOVE_BOTTOM)
 		s->selected = s->shown ? s->shown - 1 : 0;
 	else

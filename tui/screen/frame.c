@@ -70,22 +70,24 @@ void run_status(struct app *app, const struct pane *row)
 		pane_put(row, 0, 1, ROLE_TEXT, "NO RUN YET");
 		return;
 	}
-	const char *sign = w->ended ? "■" : w->paused ? "‖" : "▶";
-	enum role role = w->ended && w->verdict == VERDICT_LOST ? ROLE_UNKNOWN : ROLE_STRONG;
+	const char *sign = w->paused ? "‖" : app->run ? "▶" : "■";
+	bool uncertain = w->ended ? w->verdict == VERDICT_LOST : !app->run;
+	/* Where columns are few and a wall is missing, that is said before what can be seen elsewhere. */
+	bool brief = row->columns < 60 || (row->columns < 100 && w->missing_count);
+	enum role role = uncertain ? ROLE_UNKNOWN : ROLE_STRONG;
 	int column = pane_put(row, 0, 1, ROLE_TEXT, sign);
 	column = pane_put(row, 0, column + 1, role, run_word(app));
-	if (row->columns < 60)
-		column--; /* which run it is can be left out before what isolates it */
-	else if (w->replayed)
+	if (w->replayed && !brief)
 		column = pane_put(row, 0, column + 1, ROLE_TEXT, "recorded");
-	else
+	else if (!brief)
 		column = pane_printf(row, 0, column + 1, ROLE_TEXT, "#%u", w->number);
 	/* A name may be long; the clock and the isolation behind it must stay in sight. */
-	struct pane name = pane_cut(row, 0, column + 1, 1, row->columns / 5);
+	struct pane name = pane_cut(row, 0, column + 1, 1, row->columns / 5 + 4);
 	int end = pane_clean(&name, 0, 0, ROLE_STRONG, w->title);
 	column += 1 + (end < name.columns ? end : name.columns);
 	uint64_t t_ns = w->ended ? (uint64_t) (w->wall_s > 0 ? w->wall_s * 1e9 : 0) : w->t_ns;
-	column = pane_printf(row, 0, column + 1, ROLE_TEXT, "%s", clock_words(t_ns, clock, sizeof(clock)));
+	if (!(brief && w->ended))
+		column = pane_printf(row, 0, column + 1, ROLE_TEXT, "%s", clock_words(t_ns, clock, sizeof(clock)));
 	if (w->preset.len > 0)
 		isolation_words(w, row, column + 3 + (row->columns >= 100 ? 2 : 0));
 }

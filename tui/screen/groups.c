@@ -132,7 +132,7 @@ static void what(const struct event *ev, struct buf *out)
 		break;
 	case EVENT_TERMINAL:
 		add_capped(out, ev->terminal.kind);
-		buf_str(out, " sequence in the output");
+		buf_str(out, " in the output");
 		break;
 	case EVENT_ALERT:
 		add_capped(out, ev->alert.kind);
@@ -202,6 +202,8 @@ static void why(const struct event *ev, struct buf *out)
 		add_capped(out, ev->dropped.why);
 	} else if (ev->type == EVENT_ERROR) {
 		add_capped(out, ev->error.remedy);
+	} else if (ev->type == EVENT_TERMINAL) {
+		buf_str(out, "the terminal never saw it");
 	}
 }
 
@@ -293,7 +295,11 @@ static void count_event(struct groups *g, const struct event *ev, uint64_t count
 
 void groups_add(struct groups *g, const struct event *ev)
 {
-	uint64_t count = event_count(ev);
+	groups_add_many(g, ev, event_count(ev));
+}
+
+void groups_add_many(struct groups *g, const struct event *ev, uint64_t count)
+{
 	count_event(g, ev, count);
 	struct buf raw = { 0 };
 	what(ev, &raw);
@@ -313,7 +319,7 @@ void groups_add(struct groups *g, const struct event *ev)
 	struct group *group = &g->at[*slot - 1];
 	group->count += count;
 	group->last_ns = ev->t_ns;
-	group->last_seq = ev->seq;
+	group->touched = ++g->touches;
 }
 
 static bool holds(struct clean text, const char *part)

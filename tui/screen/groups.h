@@ -16,7 +16,7 @@
 
 struct group {
 	uint64_t hash;
-	uint64_t count, first_ns, last_ns, last_seq;
+	uint64_t count, first_ns, last_ns, touched; /* touched: the higher, the later */
 	enum event_type type;
 	enum outcome outcome;
 	enum layer layer;
@@ -31,7 +31,7 @@ struct groups {
 	struct group *at;
 	uint32_t *slots;    /* hash table of indexes + 1 */
 	size_t count;
-	uint64_t events, not_kept;
+	uint64_t events, not_kept, touches;
 	uint64_t kind[EVENT_TYPE_MAX]; /* how many events of each type, counts within events included */
 	uint64_t stopped, stopped_net, stopped_file; /* events that say that something was refused, hidden, unreachable */
 	bool ascii;
@@ -40,6 +40,7 @@ struct groups {
 void groups_init(struct groups *g, bool ascii);
 void groups_done(struct groups *g);
 void groups_add(struct groups *g, const struct event *ev);
+void groups_add_many(struct groups *g, const struct event *ev, uint64_t count); /* so many events like this one */
 /* group_wanted: whether this type of event stands in the list at all. */
 bool group_wanted(const struct event *ev);
 bool group_matches(const struct group *g, const char *filter); /* an empty filter matches all */

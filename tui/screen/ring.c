@@ -13,8 +13,9 @@
 static void count_removed(void *arg, enum text_removed kind, size_t bytes)
 {
 	struct ring *r = arg;
-	(void) bytes;
-	if (kind != TEXT_COLOUR) /* programs colour their output all the time; nobody needs to look at that */
+	r->kinds[kind]++;
+	r->kind_bytes[kind] += bytes;
+	if (kind < TEXT_CONTROL && kind != TEXT_COLOUR) /* programs colour their output all the time */
 		r->removed++;
 }
 

@@ -31,7 +31,9 @@ struct ring {
 	size_t size, line_slots;
 	uint64_t first, next;      /* line numbers: first kept, one past the newest */
 	uint64_t end;              /* where the next byte goes */
-	uint64_t bytes, removed;   /* all bytes that came; sequences that the scrubber took out */
+	uint64_t bytes;            /* all that came */
+	uint64_t removed;          /* escape sequences that the scrubber took out, colours left aside */
+	uint64_t kinds[TEXT_REMOVED_MAX], kind_bytes[TEXT_REMOVED_MAX]; /* all that it took out or made visible */
 	bool open, restart;        /* the newest line has no newline yet; its next text replaces it */
 	int open_stream;
 	uint64_t open_over;        /* bytes of the open line that are not kept */

@@ -22,7 +22,7 @@ static void output_title(const struct app *app, char *title, size_t size)
 	size_t len = (size_t) snprintf(title, size, "Output  ");
 	if (app->at_run.staying)
 		len += (size_t) snprintf(title + len, size - len, "○ from line %s  ", count_words(app->at_run.top + 1, number, sizeof(number)));
-	else if (!app->watch.ended)
+	else if (app->run)
 		len += (size_t) snprintf(title + len, size - len, "● following  ");
 	len += (size_t) snprintf(title + len, size - len, "%s line%s", count_words(r->next, lines, sizeof(lines)), r->next == 1 ? "" : "s");
 	if (r->removed)

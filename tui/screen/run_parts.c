@@ -174,11 +174,11 @@ void draw_ticker(const struct watch *w, const struct pane *pane)
 	const struct groups *g = &w->groups;
 	const struct group *newest[16];
 	int count = 0, rows = pane->rows < (int) ARRAY_LEN(newest) ? pane->rows : (int) ARRAY_LEN(newest);
-	for (uint64_t below = UINT64_MAX; count < rows; below = newest[count++]->last_seq) {
+	for (uint64_t below = UINT64_MAX; count < rows; below = newest[count++]->touched) {
 		newest[count] = NULL;
 		for (size_t i = 0; i < g->count; i++)
-			if (!group_quiet(&g->at[i]) && g->at[i].last_seq < below &&
-			    (!newest[count] || g->at[i].last_seq > newest[count]->last_seq))
+			if (!group_quiet(&g->at[i]) && g->at[i].touched < below &&
+			    (!newest[count] || g->at[i].touched > newest[count]->touched))
 				newest[count] = &g->at[i];
 		if (!newest[count])
 			break;

@@ -49,6 +49,8 @@ static void press(struct app *app, char *keys)
 			app_key(app, key);
 		else
 			app_warn(app, "The script names no key: %s", word);
+		app_draw(app); /* keys act on what is shown, as they would for a person */
+		app_dirty(app);
 	}
 }
 

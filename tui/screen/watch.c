@@ -189,6 +189,24 @@ static void on_meter(struct watch *w, const struct event *ev)
 			}
 }
 
+/*
+ * What the scrubber took out of the output is an event of its own, one for each kind and piece of output. It is made
+ * here, where it is taken out; the same told by a recording is left aside, so that it does not count twice.
+ */
+static void tell_removed(struct watch *w, const struct event *output)
+{
+	for (int kind = 0; kind < TEXT_REMOVED_MAX; kind++) {
+		uint64_t count = w->output.kinds[kind] - w->removed_told[kind];
+		w->removed_told[kind] += count;
+		if (kind == TEXT_COLOUR)
+			continue;
+		const struct event ev = { .type = EVENT_TERMINAL, .t_ns = output->t_ns, .outcome = OUTCOME_REMOVED,
+			.basis = BASIS_ANSWERED, .terminal = { .kind = text_removed_name((enum text_removed) kind) } };
+		if (count > 0)
+			groups_add_many(&w->groups, &ev, count);
+	}
+}
+
 /* What the end says about the whole run stands above what was sampled on the way. */
 static void raise_peak(struct meter *m, uint64_t peak)
 {
@@ -200,6 +218,7 @@ static void on_exit_event(struct watch *w, const struct event *ev)
 {
 	exit_done(w);
 	ring_end(&w->output);
+	tell_removed(w, ev);
 	w->ended = true;
 	w->paused = false;
 	w->verdict = ev->exit.verdict;
@@ -233,6 +252,12 @@ static void on_error(struct watch *w, const struct event *ev)
 	w->error = clean_capped(w, both);
 }
 
+static void on_output(struct watch *w, const struct event *ev)
+{
+	ring_add(&w->output, ev->output.stream == STREAM_STDERR, ev->output.bytes, ev->output.len);
+	tell_removed(w, ev);
+}
+
 void watch_event(struct watch *w, const struct event *ev)
 {
 	if (ev->t_ns > w->t_ns)
@@ -240,14 +265,14 @@ void watch_event(struct watch *w, const struct event *ev)
 	if (ev->type == EVENT_START)
 		on_start(w, ev);
 	else if (ev->type == EVENT_OUTPUT)
-		ring_add(&w->output, ev->output.stream == STREAM_STDERR, ev->output.bytes, ev->output.len);
+		on_output(w, ev);
 	else if (ev->type == EVENT_METER)
 		on_meter(w, ev);
 	else if (ev->type == EVENT_ERROR)
 		on_error(w, ev);
 	else if (ev->type == EVENT_EXIT)
 		on_exit_event(w, ev);
-	if (!group_wanted(ev))
+	if (!group_wanted(ev) || ev->type == EVENT_TERMINAL)
 		return;
 	uint64_t before = w->groups.stopped;
 	groups_add(&w->groups, ev);

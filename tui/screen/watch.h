@@ -43,6 +43,7 @@ struct watch {
 	int layer_count, limit_count, missing_count; /* missing: walls and limits asked for that do not hold */
 	struct meter meters[METER_MAX];
 	struct ring output;
+	uint64_t removed_told[TEXT_REMOVED_MAX];
 	struct groups groups;
 	enum verdict verdict;
 	struct clean evidence, signal, limits_met;

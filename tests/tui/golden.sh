@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The screens drawn from stored recordings, without a terminal, against stored pictures: text for every size, and the
+# role of every cell for one. UPDATE=1 writes the pictures anew; look at the difference before it is committed.
+. "$(dirname "$0")/lib.sh"
+recordings=$here/tests/recordings
+expected=$here/tests/tui/expected
+
+picture() { # NAME RECORDING ARG...: compares NAME.txt, and NAME.roles where it is stored
+	local name=$1 recording=$2
+	shift 2
+	"$SCREENS" --replay "$recordings/$recording.jsonl" --dump "$scratch/$name.txt" --dump-roles "$scratch/$name.roles" "$@" \
+	    </dev/null >"$scratch/said" 2>&1 || cat "$scratch/said" >>"$scratch/$name.txt"
+	if [ -n "${UPDATE-}" ]; then
+		cp "$scratch/$name.txt" "$expected/"
+		[ ! -e "$expected/$name.roles" ] || cp "$scratch/$name.roles" "$expected/"
+	fi
+	diff -u "$expected/$name.txt" "$scratch/$name.txt" | sed 's/^/# /'
+	cmp -s "$expected/$name.txt" "$scratch/$name.txt"
+	report $? "$name"
+	[ -e "$expected/$name.roles" ] || return
+	cmp -s "$expected/$name.roles" "$scratch/$name.roles"
+	report $? "$name, roles"
+}
+
+cat >"$scratch/boundary" <<'KEYS'
+b
+KEYS
+cat >"$scratch/help" <<'KEYS'
+?
+KEYS
+cat >"$scratch/chosen" <<'KEYS'
+3 Down Down Down Down Down Down Down Down Down
+KEYS
+cat >"$scratch/filtered" <<'KEYS'
+3
+:filter net
+s
+KEYS
+cat >"$scratch/found" <<'KEYS'
+:find urlopen
+n
+KEYS
+
+for recording in ok under-attack questions damaged; do
+	for size in 80x24 120x40 40x12 20x5; do
+		picture "run-$recording-$size" $recording --screen 2 --size $size
+	done
+	picture "events-$recording-80x24" $recording --screen 3 --size 80x24
+done
+picture run-ascii-80x24 under-attack --screen 2 --size 80x24 --ascii
+picture run-wide-200x60 under-attack --screen 2 --size 200x60
+picture run-one-1x1 under-attack --screen 2 --size 1x1
+picture events-120x40 under-attack --screen 3 --size 120x40
+picture events-chosen-80x24 under-attack --size 80x24 --script "$scratch/chosen"
+picture events-filtered-80x24 under-attack --size 80x24 --script "$scratch/filtered"
+picture boundary-80x24 under-attack --size 80x24 --script "$scratch/boundary"
+picture found-80x24 under-attack --size 80x24 --script "$scratch/found"
+picture help-80x24 under-attack --size 80x24 --script "$scratch/help"
+picture compose-40x12 under-attack --screen 1 --size 40x12
+plan_end

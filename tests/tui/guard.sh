@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Whatever ends the screens, the terminal is the shell's again and nothing of a run is left: ^Z and fg, SIGKILL and
+# SIGSEGV of the screens, SIGKILL of the guard, SIGTERM, a terminal that hangs up.
+. "$(dirname "$0")/lib.sh"
+need_run
+cd "$scratch" || exit 1
+cat >long.sh <<'SH'
+#!/bin/sh
+i=0
+while sleep 0.1; do i=$((i + 1)); echo "tick $((i + 1000))"; done
+SH
+
+start_run() {
+	terminal 80 24
+	line "$BELLJAR long.sh"
+	wait_for 'STAGED, NOT RUN' && line ":preset $level" && keys r && wait_for 'tick 10'
+}
+
+start_run
+ok 'a long run lives' seen 'RUNNING #1'
+all=$(descendants "$(guard_pid)")
+keys C-z
+ok '^Z gives the terminal back' wait_until sane
+sees 'the shell says that it stopped' 'Stopped'
+line fg
+sees 'fg brings the screens back' 'RUNNING #1'
+tmux resize-window -x 100 -y 30
+wait_until seen '^└─{98}┘'
+keys C-z
+wait_until sane
+tmux resize-window -x 80 -y 24
+line fg
+ok 'a size that changed meanwhile is seen' wait_for '^└─{78}┘'
+# shellcheck disable=SC2086
+ok 'it was the same run all the time' kill -0 $all
+
+keys z
+sees 'z pauses the run' 'PAUSED #1'
+keys z
+sees 'and lets it go on' 'RUNNING #1'
+keys q
+sees 'q asks while a run lives' 'y stops it and leaves'
+keys n
+sees 'any other key stays' 'The run goes on'
+keys C-c
+sees '^C stops it' '■ CANCELLED #1'
+keys C-c
+sees 'with no run ^C says how to leave' 'q leaves; so does a second \^C'
+keys C-c
+ok 'a second one leaves' wait_until sane
+
+for signal in KILL SEGV; do
+	start_run
+	all=$(descendants "$(guard_pid)")
+	kill -$signal "$(screens_pid)"
+	ok "SIG$signal of the screens: the terminal is sane" wait_until sane
+	sees "… why is said in one line" "ended by SIG$signal"
+	line "echo \"status=\$?\""
+	ok "… with 128 + n" wait_for "^status=$((128 + $(kill -l $signal)))"
+	# shellcheck disable=SC2086
+	ok "… and nothing of the run is left" wait_until none_alive $all
+done
+
+start_run
+guard=$(guard_pid) all=$(descendants "$(guard_pid)")
+kill -KILL "$guard"
+ok 'SIGKILL of the guard: the screens restore the terminal themselves' wait_until sane
+# shellcheck disable=SC2086
+ok '… and nothing of the run is left' wait_until none_alive $all
+
+start_run
+all=$(descendants "$(guard_pid)")
+kill -TERM "$(guard_pid)"
+ok 'SIGTERM of the guard: the terminal is sane' wait_until sane
+# shellcheck disable=SC2086
+ok '… and nothing of the run is left' wait_until none_alive $all
+line "echo \"status=\$?\""
+sees '… status 143' '^status=143'
+
+start_run
+guard=$(guard_pid) all=$(descendants "$(guard_pid)")
+tmux kill-server
+# shellcheck disable=SC2086
+ok 'the terminal hangs up: nothing is left' wait_until none_alive $guard $all
+plan_end
