@@ -68,6 +68,42 @@ is 'a closed standard input is an empty one' "$(go -q -- sh -c 'cat 2>/dev/null;
 like 'with all three closed no file of ours takes their place' \
 	"$(go -- sh -c 'echo x' <&- >&- 2>&-; echo "$?")" '^125$'
 
+# ---- standard input: the descriptor itself is not for a target ----
+cat >reopen.py <<'PY'
+import os
+try:
+    with open("/proc/self/fd/0", "w") as f:
+        f.write("overwritten")
+    print("overwritten")
+except OSError as e:
+    print("refused")
+try:
+    os.write(0, b"\033]0;title\007")
+    print("written")
+except OSError as e:
+    print("refused")
+PY
+echo original >input
+chmod 666 input
+seq 1 200000 >numbers
+for level in $levels; do
+	[ "$level" = subprocess ] || here userns "$level: standard input" || continue
+	go -q reopen.py <input >/dev/null 2>&1
+	is "$level: a file on standard input cannot be written to" "$(cat input)" original
+	go -q --stdin input reopen.py >/dev/null 2>&1 </dev/null
+	is "$level: nor can that of --stdin" "$(cat input)" original
+	if here script "$level: nor can a terminal"; then
+		script -qec "'$BELLJAR' run -q -p $level reopen.py" /dev/null >screen </dev/null 2>&1
+		unlike "$level: nor can a terminal" "$(cat screen)" $'\x1b'
+	fi
+	is "$level: a file on standard input arrives whole" "$(go -q -- cat <numbers | sum)" "$(sum <numbers)"
+	is "$level: a pipe too" "$(go -q -- cat < <(cat numbers) | sum)" "$(sum <numbers)"
+	is "$level: what was not read is left for the next reader" \
+		"$({ go -q -- head -c 4; head -n 1; go -q -- true; head -n 1; } <numbers | tr '\n' ' ')" '1 2 3 4 '
+	is "$level: of a pipe too" "$(seq 1 100 | { go -q -- true; wc -l; })" 100
+done
+level=subprocess
+
 # ---- a person who waits no longer ----
 mkfifo stuck
 exec 9<>stuck

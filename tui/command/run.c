@@ -7,6 +7,7 @@
  * the target wait. Signals are still served then, so ^C works whatever hangs.
  */
 #include "core/supervise/supervise.h"
+#include "tui/inlet.h"
 #include "tui/outlet.h"
 #include "tui/request.h"
 #include "tui/result.h"
@@ -27,11 +28,12 @@
 
 struct session {
 	const struct request *q;
-	const struct launch *launch;
+	struct launch *launch;
 	struct loop *loop;
 	struct run *run;
 	struct outlet out[STREAM_MAX]; /* ours of the same names; stderr also takes what belljar itself says */
 	struct outlet events;
+	struct inlet in;
 	int events_fd;                 /* -1: no --events */
 	bool passes[STREAM_MAX], scrubbed[STREAM_MAX];
 	struct scrub scrub[STREAM_MAX];
@@ -58,7 +60,7 @@ static void say(struct session *s, const char *text)
 /* A message of ours, in which names and texts of others may stand. */
 static void say_scrubbed(struct session *s, const char *before, const char *text, const char *remedy)
 {
-	FREE char *raw = xprintf("belljar: %s%s%s%s", before, text, remedy ? "; " : "", remedy ? remedy : "");
+	FREE char *raw = xprintf("belljar: %s%s%s%s", before, text, remedy && *remedy ? "; " : "", remedy ? remedy : "");
 	FREE char *line = text_line(raw, strlen(raw), s->q->look.ascii);
 
 	say(s, line);
@@ -405,6 +407,22 @@ static int watch_signals(struct session *s, struct err *e)
 	return loop_watch_signals(s->loop, &set, on_signal, s, e);
 }
 
+/* The launch borrows the target's end of standard input while it starts. */
+static int start(struct session *s, struct err *e)
+{
+	int r, from = s->launch->stdin_fd;
+
+	if ((r = inlet_open(&s->in, from, s->loop, &s->launch->stdin_fd, e)) < 0)
+		return r;
+	r = run_start(s->launch, &s->run, e);
+	if (s->launch->stdin_fd != from)
+		close_fd(&s->launch->stdin_fd);
+	s->launch->stdin_fd = from;
+	if (r == 0)
+		inlet_start(&s->in);
+	return r;
+}
+
 static int follow(struct session *s, char *const *notes, struct err *e)
 {
 	int r;
@@ -416,7 +434,7 @@ static int follow(struct session *s, char *const *notes, struct err *e)
 		note(s, *notes);
 	flush(s);
 	run_prepare_process();
-	if ((r = run_start(s->launch, &s->run, e)) < 0)
+	if ((r = start(s, e)) < 0)
 		return r;
 	turn(s);
 	return loop_run(s->loop, e);
@@ -439,6 +457,7 @@ static int status_of(const struct session *s)
 static void session_done(struct session *s)
 {
 	s->run = run_free(s->run);
+	inlet_close(&s->in);
 	for (int i = 0; i < STREAM_MAX; i++)
 		outlet_close(&s->out[i]);
 	outlet_close(&s->events);
