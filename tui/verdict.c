@@ -9,14 +9,24 @@
 #include <inttypes.h>
 #include <string.h>
 
+static void put_seconds(double s, struct buf *out)
+{
+	buf_printf(out, s < 0.01 ? "%.3f s" : "%.2f s", s);
+}
+
 static void put_figures(const struct event *exit, const struct tally *t, struct buf *out)
 {
 	char size[32];
 	uint64_t memory = exit->exit.memory_peak;
 
-	buf_printf(out, " in %.2f s (", exit->exit.wall_s < 0 ? 0 : exit->exit.wall_s);
-	if (exit->exit.cpu_s >= 0)
-		buf_printf(out, "cpu %.2f s, ", exit->exit.cpu_s);
+	buf_str(out, " in ");
+	put_seconds(exit->exit.wall_s < 0 ? 0 : exit->exit.wall_s, out);
+	buf_str(out, " (");
+	if (exit->exit.cpu_s >= 0) {
+		buf_str(out, "cpu ");
+		put_seconds(exit->exit.cpu_s, out);
+		buf_str(out, ", ");
+	}
 	if (memory != UNKNOWN_U64)
 		buf_printf(out, "memory peak %s, ", format_bytes(memory, size, sizeof size));
 	if (t->denied_unseen)

@@ -295,6 +295,9 @@ static void the_line_tells_how_it_ended(void **state)
 	struct event end = exit_event(VERDICT_OK, 0);
 
 	assert_line(&end, &none, "ok in 0.25 s (cpu 0.12 s, memory peak 11 MiB, 0 denied)");
+	end.exit.wall_s = 0.0023;
+	end.exit.cpu_s = 0;
+	assert_line(&end, &none, "ok in 0.002 s (cpu 0.000 s, memory peak 11 MiB, 0 denied)");
 	end = exit_event(VERDICT_FAILED, 3);
 	end.exit.memory_peak = UNKNOWN_U64;
 	end.exit.cpu_s = UNKNOWN_F64;
