@@ -50,6 +50,7 @@ struct instance {
 	int pidfd;
 	pid_t target_pid;              /* of the target, in our pid namespace; 0: not known */
 	bool has_reaper;
+	uid_t target_uid;              /* on this host */
 	int in_fd, out_fd, err_fd;     /* our ends of the target's pipes; -1 */
 	int notify_fd;                 /* the seccomp listener, or -1 */
 	int sync_fd;                   /* the start socket: errors of the start, and the reaper's last word */
@@ -58,6 +59,7 @@ struct instance {
 	int space_dirfd;               /* in the writable places, for fstatfs(2); -1: they have no file system of their own */
 	int output_dirfd, upper_dirfd; /* /out, and the upper layer of the project's overlay; -1 */
 	char *temp_dir;                /* on the host; NULL: none */
+	int temp_fd;                   /* its lock */
 	char **argv, **env;            /* as executed; owned */
 	struct cgroup *cgroup;         /* NULL: none */
 	struct seccomp_want want;      /* what the filter was made from: the supervisor decides by the same */
@@ -84,10 +86,8 @@ int instance_release(struct instance *i, struct err *e);
 int instance_sync(struct instance *i, struct sync_msg *ret);
 
 /*
- * What a dead supervisor may have left on this host (control groups, folders, at `subprocess` processes) is marked by
- * run id. A run lives as long as its mark is held; sweeping ends and removes what belongs to marks that nobody holds.
+ * What a dead supervisor may have left on this host (control groups, folders, at `subprocess` processes) carries the
+ * run's id, and is locked while its supervisor lives. Sweeping ends and removes what nobody holds.
  */
-int mark_hold(const char *run_id, int *ret_fd, struct err *e);
-bool mark_held(const char *run_id);
 void sweep_run(const char *run_id); /* one run, whose supervisor is known to be dead */
 void sweep_dead(void);              /* all of this user's */

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,8 +30,38 @@ void instance_init(struct instance *i, const struct backend *b, const struct lau
 	*i = (struct instance) {
 		.backend = b, .launch = l, .pidfd = -1, .in_fd = -1, .out_fd = -1, .err_fd = -1, .notify_fd = -1,
 		.sync_fd = -1, .proc_dirfd = -1, .root_dirfd = -1, .space_dirfd = -1, .output_dirfd = -1,
-		.upper_dirfd = -1, .want = { .policy = l->policy },
+		.upper_dirfd = -1, .temp_fd = -1, .want = { .policy = l->policy },
 	};
+}
+
+/* Root of a user namespace that maps only itself is somebody ordinary, whatever its number is here. */
+static bool may_become(uint32_t id)
+{
+	char map[4096];
+	if (geteuid() != 0 || file_read_small(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) <= 0)
+		return false;
+	for (char *p = map, *end; *p; p = end) {
+		uint64_t first = strtoull(p, &end, 10);
+		(void) strtoull(end, &end, 10);
+		uint64_t count = strtoull(end, &end, 10);
+		if (id >= first && id - first < count)
+			return true;
+		if (end == p || *end == 0)
+			break;
+	}
+	return false;
+}
+
+uid_t target_uid(const struct launch *l)
+{
+	return may_become(l->policy->run_as) ? l->policy->run_as : geteuid();
+}
+
+int target_uid_check(const struct launch *l, struct err *e)
+{
+	if (geteuid() == 0 && l->policy->run_as == 0)
+		return err_say(e, EINVAL, "run_as = 0 would make the target root of this machine; give another id");
+	return 0;
 }
 
 const char *instance_text(struct instance *i, const char *fmt, ...)
@@ -85,8 +116,13 @@ static void ends_close(struct ends *s)
 static int ends_open(struct ends *s, int stdin_fd, struct err *e)
 {
 	int p[2];
+	struct stat st;
 	for (int k = 0; k < 4; k++)
 		s->child[k] = s->ours[k] = -1;
+	/* The target may write to what it is given to read: a terminal would take its escapes, and a file its bytes, by
+	 * /proc/self/fd/0 even where the descriptor is for reading alone. A pipe has nothing behind it. */
+	if (stdin_fd >= 0 && (fstat(stdin_fd, &st) < 0 || !S_ISFIFO(st.st_mode)))
+		return err_say(e, EINVAL, "the target's standard input must be a pipe");
 	s->child[0] = stdin_fd >= 0 ? fcntl(stdin_fd, F_DUPFD_CLOEXEC, 3) : open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (s->child[0] < 0)
 		return err_set(e, errno, "open the target's standard input");
@@ -199,6 +235,7 @@ int child_start(struct instance *i, struct confinement *c, struct err *e)
 	c->err_fd = s.child[2];
 	c->sync_fd = s.child[3];
 	c->supervisor = getpid();
+	i->target_uid = c->host_uid;
 	/* Our ends must not live on in the child: it would never see that we are gone. All are O_CLOEXEC, but the
 	 * reaper never executes; it closes everything but its own (reaper.c). */
 	if ((r = child_clone(i, c, e)) < 0)

@@ -4,7 +4,7 @@
  * run is dead by then, and everything it left is hostile.
  */
 #include "core/backend/child.h"
-#include "core/supervise/stage.h"
+#include "core/backend/stage.h"
 
 #include "core/base/base.h"
 

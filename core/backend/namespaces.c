@@ -4,7 +4,7 @@
  * what the view holds. How it is put in force stands in core/confine. See namespaces(7).
  */
 #include "core/backend/child.h"
-#include "core/supervise/stage.h"
+#include "core/backend/stage.h"
 
 #include "core/base/base.h"
 
@@ -114,7 +114,7 @@ static bool project_by_overlay(const struct launch *l)
 {
 	struct stat st;
 	char fs[4096];
-	return geteuid() != 0 && stat(l->project_dir, &st) == 0 && st.st_uid == geteuid() &&
+	return stat(l->project_dir, &st) == 0 && st.st_uid == target_uid(l) &&
 		file_read_small(AT_FDCWD, "/proc/filesystems", fs, sizeof(fs)) > 0 && strstr(fs, "\toverlay\n");
 }
 
@@ -200,7 +200,7 @@ static int view_hold(struct instance *i, bool overlay, struct err *e)
 		return 0;
 	if (overlay)
 		return open_inside(i, ".project/upper", &i->upper_dirfd, e);
-	uid_t owner = geteuid() == 0 ? l->policy->run_as : (uid_t) -1;
+	uid_t owner = target_uid(l) != geteuid() ? target_uid(l) : (uid_t) -1;
 	struct stage_want want = { .uid = owner, .gid = owner, .links = true, .max_bytes = l->policy->limit[LIMIT_SPACE],
 		.max_files = l->policy->limit[LIMIT_INODES] };
 	CLOSE_FD int workspace = -1;
@@ -219,7 +219,7 @@ static void layers_say(struct instance *i, const struct landlock_rules *rules)
 	instance_layer(i, "net-ns", net ? STATE_ON : STATE_OFF, net ? "own namespace" : "",
 	    net ? "only its own loopback" : "the preset gives it the host's network");
 	instance_layer(i, "user-ns", STATE_ON, "uid_map written", "uid 1000 inside, %u on the host; nested ones refused",
-	    geteuid() == 0 ? p->run_as : geteuid());
+	    target_uid(i->launch));
 	int abi = landlock_abi();
 	instance_layer(i, "landlock", abi == 0 ? STATE_UNAVAILABLE : abi < 6 ? STATE_PARTIAL : STATE_ON,
 	    abi ? "landlock_restrict_self succeeded" : "", "%s", abi == 0 ? "not in this kernel; the mounts stand alone" :
@@ -234,7 +234,7 @@ static int namespaces_confine(struct instance *i, struct mount_plan *m, const st
 	landlock_plan(&rules, m, p);
 	struct confinement c = {
 		.clone_flags = NAMESPACES | (p->network == NETWORK_NONE ? CLONE_NEWNET : 0),
-		.host_uid = geteuid() == 0 ? p->run_as : geteuid(), .inside_uid = INSIDE_UID,
+		.host_uid = target_uid(i->launch), .inside_uid = INSIDE_UID,
 		.cgroup = i->cgroup, .mounts = m, .hostname = "belljar", .cwd = "/workspace", .landlock = &rules,
 		.rlimits = ladder->rlimits, .rlimit_count = ladder->rlimit_count, .cpu_count = ladder->cpu_count,
 		.shm_max = p->limit[LIMIT_MEMORY], .filter = filter, .listener = i->want.watch != 0,
@@ -258,9 +258,10 @@ static int namespaces_start(const struct launch *l, struct instance *ret, struct
 	const struct target_places at = { .code_dir = l->project_dir ? "/tmp" : "/workspace", .cwd = "/workspace",
 		.home = INSIDE_HOME, .tmp = "/tmp", .user = "user" };
 	int r;
-	if (geteuid() == 0 && l->policy->run_as == 0)
-		return err_say(e, EINVAL, "run_as = 0 would make the target root of this machine; give another id");
-	if ((r = command_build(i, &at, &code_path, e)) < 0 || (r = ladder_cgroup(i, 1, e)) < 0)
+	if (strcmp(l->policy->root, "host-usr") != 0)
+		return err_say(e, ENOTSUP, "root = %s: at this level this version shows the host's /usr only (root = host-usr); "
+		    "more of the host can be added with read_only =", l->policy->root);
+	if ((r = target_uid_check(l, e)) < 0 || (r = command_build(i, &at, &code_path, e)) < 0 || (r = ladder_cgroup(i, 1, e)) < 0)
 		return r;
 	ladder_build(i, true, true, &ladder);
 	i->want.watch = watch_for(i, false);
@@ -289,7 +290,7 @@ static int namespaces_probe(struct err *e)
 	}
 	if (pid < 0)
 		return err_set(e, errno, "create namespaces");
-	int r = confine_map_ids(pid, INSIDE_UID, geteuid() == 0 ? 65534 : geteuid(), e);
+	int r = confine_map_ids(pid, INSIDE_UID, geteuid(), e);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return r;

@@ -4,7 +4,7 @@
  * seccomp, and sockets that have no network. For code that is trusted not to be hostile: it stops accidents.
  */
 #include "core/backend/child.h"
-#include "core/supervise/stage.h"
+#include "core/backend/stage.h"
 #include "core/backend/temp.h"
 
 #include "core/base/base.h"
@@ -25,16 +25,17 @@
 #define COPY_MAX_BYTES (1ULL << 30)
 #define COPY_MAX_FILES 100000
 
-static uid_t target_uid(const struct launch *l)
+/* Where the target is another id than ours, what we make for it has to be given to it. */
+static bool gives(const struct launch *l)
 {
-	return geteuid() == 0 ? l->policy->run_as : geteuid();
+	return target_uid(l) != geteuid();
 }
 
 static int code_write(int work_fd, const struct launch *l, struct err *e)
 {
 	CLOSE_FD int fd = openat(work_fd, l->language->file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	int r = fd < 0 ? -errno : write_all(fd, l->code, l->code_len);
-	if (r == 0 && geteuid() == 0 && fchown(fd, target_uid(l), target_uid(l)) < 0)
+	if (r == 0 && gives(l) && fchown(fd, target_uid(l), target_uid(l)) < 0)
 		r = -errno;
 	return r < 0 ? err_set(e, -r, "write the code to %s", l->language->file) : 0;
 }
@@ -44,7 +45,7 @@ static int folder_make(int work_fd, const char *name, const struct launch *l, st
 {
 	if (mkdirat(work_fd, name, 0755) < 0)
 		return err_set(e, errno, "make %s/ in the working folder", name);
-	if (geteuid() == 0 && fchownat(work_fd, name, target_uid(l), target_uid(l), AT_SYMLINK_NOFOLLOW) < 0)
+	if (gives(l) && fchownat(work_fd, name, target_uid(l), target_uid(l), AT_SYMLINK_NOFOLLOW) < 0)
 		return err_set(e, errno, "give %s/ to the target", name);
 	return 0;
 }
@@ -52,7 +53,7 @@ static int folder_make(int work_fd, const char *name, const struct launch *l, st
 /* Files in: the project becomes the working folder, inputs lie in data/, both as checked copies; out/ is for results. */
 static int places_fill(const struct launch *l, int work_fd, struct err *e)
 {
-	uid_t owner = geteuid() == 0 ? target_uid(l) : (uid_t) -1;
+	uid_t owner = gives(l) ? target_uid(l) : (uid_t) -1;
 	struct stage_want want = { .uid = owner, .gid = owner, .links = true, .max_bytes = COPY_MAX_BYTES,
 		.max_files = COPY_MAX_FILES };
 	int r;
@@ -77,11 +78,10 @@ static int places_fill(const struct launch *l, int work_fd, struct err *e)
 static int places_create(struct instance *i, struct err *e)
 {
 	const struct launch *l = i->launch;
-	CLOSE_FD int fd = -1;
-	int r = temp_create(l->run_id, target_uid(l), &i->temp_dir, &fd, e);
+	int r = temp_create(l->run_id, target_uid(l), &i->temp_dir, &i->temp_fd, e);
 	if (r < 0)
 		return r;
-	CLOSE_FD int work = openat(fd, "work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLOSE_FD int work = openat(i->temp_fd, "work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (work < 0)
 		return err_set(e, errno, "open the working folder");
 	if ((r = places_fill(l, work, e)) < 0)
@@ -95,9 +95,8 @@ static int code_place(struct instance *i, const char *code_path, struct err *e)
 {
 	if (!code_path)
 		return 0;
-	CLOSE_FD int dir = open(i->temp_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	CLOSE_FD int at = dir < 0 ? -1 : openat(dir, i->launch->project_dir ? "tmp" : "work",
-						O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLOSE_FD int at = openat(i->temp_fd, i->launch->project_dir ? "tmp" : "work",
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return at < 0 ? err_set(e, errno, "open %s", i->temp_dir) : code_write(at, i->launch, e);
 }
 
@@ -108,9 +107,7 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 	struct ladder ladder;
 	FREE char *code_path = NULL;
 	int r;
-	if (geteuid() == 0 && l->policy->run_as == 0)
-		return err_say(e, EINVAL, "run_as = 0 would make the target root of this machine; give another id");
-	if ((r = places_create(i, e)) < 0)
+	if ((r = target_uid_check(l, e)) < 0 || (r = places_create(i, e)) < 0)
 		return r;
 	FREE char *work = xprintf("%s/work", i->temp_dir), *home = xprintf("%s/home", i->temp_dir),
 	     *tmp = xprintf("%s/tmp", i->temp_dir);
@@ -211,6 +208,7 @@ static void subprocess_done(struct instance *i)
 	instance_done(i);
 	if (i->temp_dir)
 		(void) temp_remove(i->launch->run_id, &e);
+	close_fd(&i->temp_fd);
 	free(i->temp_dir);
 	i->temp_dir = NULL;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -121,6 +122,13 @@ uint64_t cgroup_key(const struct cgroup_leaf *l, const char *file, const char *k
 
 /* ---- a run's folder in one hierarchy ---- */
 
+/* A lock goes with its holder, needs no file of its own, and is seen from every namespace. -1: held by somebody. */
+static int lock_take(int dir_fd)
+{
+	CLOSE_FD int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ? -1 : take_fd(&fd);
+}
+
 int cgroup_leaf_make(struct cgroup *c, const char *parent, unsigned controllers, struct cgroup_leaf **ret,
 		     struct err *e)
 {
@@ -141,6 +149,8 @@ int cgroup_leaf_make(struct cgroup *c, const char *parent, unsigned controllers,
 	l->dir_fd = openat(l->parent_fd, c->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (l->dir_fd < 0)
 		return err_set(e, errno, "open %s/%s", parent, c->name);
+	if (c->lock_fd < 0)
+		c->lock_fd = lock_take(l->dir_fd);
 	*ret = l;
 	return 0;
 }
@@ -232,6 +242,16 @@ static int remove_leaves(struct cgroup *c)
 	return first;
 }
 
+static size_t close_leaves(struct cgroup *c)
+{
+	for (size_t i = 0; i < c->leaf_count; i++) {
+		close_fd(&c->leaf[i].tasks_fd);
+		close_fd(&c->leaf[i].dir_fd);
+		close_fd(&c->leaf[i].parent_fd);
+	}
+	return 0;
+}
+
 struct cgroup *cgroup_remove(struct cgroup *c)
 {
 	if (!c)
@@ -244,11 +264,8 @@ struct cgroup *cgroup_remove(struct cgroup *c)
 		while (remove_leaves(c) < 0 && cgroup_pause(deadline, &step))
 			;
 	}
-	for (size_t i = 0; i < c->leaf_count; i++) {
-		close_fd(&c->leaf[i].tasks_fd);
-		close_fd(&c->leaf[i].dir_fd);
-		close_fd(&c->leaf[i].parent_fd);
-	}
+	(void) close_leaves(c);
+	close_fd(&c->lock_fd);
 	free(c);
 	return NULL;
 }
@@ -260,6 +277,7 @@ static struct cgroup *cgroup_new(const struct cgroup_host *h, const char *run_id
 
 	c->host = h;
 	c->ops = ops;
+	c->lock_fd = -1;
 	snprintf(c->name, sizeof c->name, CGROUP_PREFIX "%s", run_id);
 	for (size_t i = 0; i < ARRAY_LEN(c->held); i++)
 		c->held[i].value = UNKNOWN_U64;
@@ -335,13 +353,27 @@ static void gather(struct cgroup *c, const struct cgroup_map *m, bool v2)
 	}
 }
 
-static bool sweep_run(const struct cgroup_host *h, const struct cgroup_map *m, const char *run_id)
+/* Whether somebody holds the lock of a run; else it is ours to sweep. */
+static bool run_locked(struct cgroup *c)
+{
+	for (size_t i = 0; i < c->leaf_count; i++) {
+		int fd = lock_take(c->leaf[i].dir_fd);
+		if (fd < 0)
+			return true;
+		close_fd(&fd);
+	}
+	return false;
+}
+
+static bool sweep_run(const struct cgroup_host *h, const struct cgroup_map *m, const char *run_id, bool surely_dead)
 {
 	bool any = false;
 
 	for (int v2 = 0; v2 <= 1; v2++) {
 		struct cgroup *c = cgroup_new(h, run_id, v2 ? &cgroup_v2_own_ops : &cgroup_v1_ops);
 		gather(c, m, v2);
+		if (!surely_dead && run_locked(c))
+			c->leaf_count = close_leaves(c); /* alive: nothing of it is touched */
 		any |= c->leaf_count > 0;
 		cgroup_remove(c);
 	}
@@ -357,23 +389,25 @@ static bool is_run_name(const char *name)
 	       strspn(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == CGROUP_ID_LEN;
 }
 
-struct sweep {
-	const struct cgroup_host *host;
-	const struct cgroup_map *map;
-	bool (*alive)(const char *run_id, void *arg);
-	void *arg;
-};
+/* Another user's groups can be seen and not removed: trying would only take time. */
+static bool is_ours(int dirfd, const char *name)
+{
+	struct stat st;
 
-static int sweep_dir(const struct sweep *s, const struct cgroup_hierarchy *y)
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid();
+}
+
+static int sweep_dir(const struct cgroup_host *h, const struct cgroup_map *m, const struct cgroup_hierarchy *y)
 {
 	char path[PATH_MAX];
 	struct err ignored;
 	int swept = 0;
-	DIR *dir = cgroup_dir(s->host, y, path, &ignored) < 0 ? NULL : opendir(path);
+	DIR *dir = cgroup_dir(h, y, path, &ignored) < 0 ? NULL : opendir(path);
 
 	for (struct dirent *d; dir && (d = readdir(dir));) {
 		const char *run_id = d->d_name + sizeof CGROUP_PREFIX - 1;
-		if (is_run_name(d->d_name) && !s->alive(run_id, s->arg) && sweep_run(s->host, s->map, run_id))
+		if (is_run_name(d->d_name) && run_id_settled(run_id) && is_ours(dirfd(dir), d->d_name) &&
+		    sweep_run(h, m, run_id, false))
 			swept++;
 	}
 	if (dir)
@@ -381,7 +415,7 @@ static int sweep_dir(const struct sweep *s, const struct cgroup_hierarchy *y)
 	return swept;
 }
 
-int cgroup_sweep_on(const struct cgroup_host *h, bool (*alive)(const char *run_id, void *arg), void *arg)
+int cgroup_sweep_on(const struct cgroup_host *h)
 {
 	struct cgroup_map map;
 	struct err ignored;
@@ -389,12 +423,11 @@ int cgroup_sweep_on(const struct cgroup_host *h, bool (*alive)(const char *run_i
 
 	if (cgroup_find(h, &map, &ignored) < 0)
 		return 0;
-	struct sweep s = { .host = h, .map = &map, .alive = alive, .arg = arg };
 	for (size_t i = 0; i < map.count; i++) {
 		struct cgroup_hierarchy y = map.of[i];
 		y.path = xstrdup(y.path);
 		do
-			swept += sweep_dir(&s, &y);
+			swept += sweep_dir(h, &map, &y);
 		while (y.v2 && cgroup_up(&y));
 		free(y.path);
 	}
@@ -402,9 +435,9 @@ int cgroup_sweep_on(const struct cgroup_host *h, bool (*alive)(const char *run_i
 	return swept;
 }
 
-int cgroup_sweep(bool (*alive)(const char *run_id, void *arg), void *arg)
+int cgroup_sweep(void)
 {
-	return cgroup_sweep_on(&cgroup_this_host, alive, arg);
+	return cgroup_sweep_on(&cgroup_this_host);
 }
 
 void cgroup_sweep_run(const char *run_id)
@@ -414,7 +447,7 @@ void cgroup_sweep_run(const char *run_id)
 
 	if (cgroup_find(&cgroup_this_host, &map, &ignored) < 0)
 		return;
-	(void) sweep_run(&cgroup_this_host, &map, run_id);
+	(void) sweep_run(&cgroup_this_host, &map, run_id, true);
 	cgroup_map_done(&map);
 }
 

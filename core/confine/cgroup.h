@@ -78,6 +78,7 @@ struct cgroup {
 	const struct cgroup_ops *ops;
 	unsigned controllers;
 	char name[sizeof CGROUP_PREFIX + CGROUP_ID_LEN];
+	int lock_fd; /* of the first leaf, locked: while it is held the run is alive (flock(2)) */
 	struct cgroup_leaf leaf[5];
 	size_t leaf_count;
 	struct { uint64_t value; const char *mechanism; } held[HELD_MAX]; /* as read back */
@@ -98,7 +99,7 @@ extern const struct cgroup_ops cgroup_v2_own_ops, cgroup_v2_scope_ops, cgroup_v2
 
 int cgroup_create_on(const struct cgroup_host *h, const char *run_id, const struct policy *p,
 		     struct cgroup **ret, struct err *e);
-int cgroup_sweep_on(const struct cgroup_host *h, bool (*alive)(const char *run_id, void *arg), void *arg);
+int cgroup_sweep_on(const struct cgroup_host *h);
 
 /* cgroup_leaf_make: a folder of the run's name below `parent`. -ENOTSUP where it may not be made. */
 int cgroup_leaf_make(struct cgroup *c, const char *parent, unsigned controllers, struct cgroup_leaf **ret,

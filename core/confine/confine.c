@@ -47,6 +47,7 @@ int confine_self(const struct confinement *c, struct err *e)
 	if ((r = signals_reset(e)) < 0 ||                             /* a mask inherited from us is a hole in the target */
 	    (c->cgroup && (r = cgroup_enter(c->cgroup, e)) < 0) ||    /* first: what follows is charged to the run */
 	    (in_new(c, CLONE_NEWUSER) && (r = sync_wait(c->sync_fd, e)) < 0) || /* the parent has written the id maps */
+	    (r = caps_bound_drop(e)) < 0 ||                           /* at `subprocess` root's id carries the right to it */
 	    (r = ids_apply(c, e)) < 0 ||                              /* before mounts, so that files belong to the target;
 	                                                                 capabilities in the new namespace are kept */
 	    (r = death_signal(e)) < 0 ||                              /* after the ids: changing them clears it (prctl(2)) */

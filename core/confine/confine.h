@@ -124,8 +124,8 @@ int cgroup_freeze(const struct cgroup *c, bool on, struct err *e);
  * many are left (0). cgroup_remove: kills, removes the folders, frees; accepts NULL, returns NULL. */
 int cgroup_kill(const struct cgroup *c);
 struct cgroup *cgroup_remove(struct cgroup *c);
-/* cgroup_sweep: groups of belljar runs for which `alive(run_id)` is false are killed and removed. Returns how many. */
-int cgroup_sweep(bool (*alive)(const char *run_id, void *arg), void *arg);
+/* cgroup_sweep: groups of this user's runs whose supervisor is dead are killed and removed. Returns how many. */
+int cgroup_sweep(void);
 /* cgroup_sweep_run: those of one run, whose supervisor is known to be dead. */
 void cgroup_sweep_run(const char *run_id);
 

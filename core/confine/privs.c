@@ -94,10 +94,10 @@ int ids_apply(const struct confinement *c, struct err *e)
 	uid_t id = mapped ? c->inside_uid : c->host_uid;
 	/* In a namespace that an ordinary user made, setgroups is denied for good (user_namespaces(7)): there the
 	 * person's supplementary groups stay, and the view of files is what keeps them from mattering. */
-	if ((mapped || geteuid() == 0) && setgroups(0, NULL) < 0 && !(mapped && errno == EPERM))
-		return err_set(e, errno, "drop supplementary groups");
-	if (!mapped && geteuid() != 0)
+	if (!mapped && id == geteuid())
 		return 0;
+	if (setgroups(0, NULL) < 0 && !(mapped && errno == EPERM))
+		return err_set(e, errno, "drop supplementary groups");
 	if (setresgid(id, id, id) < 0)
 		return err_set(e, errno, "become group %u", id);
 	if (setresuid(id, id, id) < 0)
@@ -108,15 +108,18 @@ int ids_apply(const struct confinement *c, struct err *e)
 	return 0;
 }
 
+/* The bounding set: no program that the target executes gives it a capability, no_new_privs or not. Without CAP_SETPCAP
+ * (an ordinary user at `subprocess`) it cannot be dropped, and what /proc says of it afterwards is told. */
+int caps_bound_drop(struct err *e)
+{
+	for (cap_value_t v = 0; cap_get_bound(v) >= 0; v++)
+		if (cap_drop_bound(v) < 0)
+			return errno == EPERM ? 0 : err_set(e, errno, "drop capability %d from the bounding set", v);
+	return 0;
+}
+
 int caps_drop(struct err *e)
 {
-	/* Bounding set before the rest: dropping from it needs CAP_SETPCAP. Without the capability (an ordinary user at
-	 * `subprocess`) there is nothing to drop either: no_new_privs keeps it from ever coming back. */
-	if (cap_get_bound(CAP_SETPCAP) >= 0) {
-		for (cap_value_t v = 0; cap_get_bound(v) >= 0; v++)
-			if (cap_get_bound(v) > 0 && cap_drop_bound(v) < 0 && errno != EPERM)
-				return err_set(e, errno, "drop capability %d from the bounding set", v);
-	}
 	if (cap_reset_ambient() < 0)
 		return err_set(e, errno, "clear ambient capabilities");
 	cap_t none = cap_init();

@@ -14,6 +14,7 @@ int fds_apply(const struct confinement *c, struct err *e);
 int rlimits_apply(const struct rlimit_want *want, size_t count, struct err *e);
 int cpus_pin(uint32_t count, struct err *e);
 int ids_apply(const struct confinement *c, struct err *e);
+int caps_bound_drop(struct err *e);
 int caps_drop(struct err *e);
 int no_new_privs(struct err *e);
 int death_signal(struct err *e);

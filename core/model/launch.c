@@ -14,17 +14,25 @@
 #include <sys/random.h>
 #include <time.h>
 
+#define SETTLED_MS 2000
 #define RANDOM_BYTES 10 /* of a ULID, after 48 bits of milliseconds since 1970 */
 
 /* ULID: sorts by time as text. The alphabet is Crockford's, without I, L, O, U. */
-static void run_id_make(char ret_id[27])
+static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+static uint64_t now_ms(void)
 {
-	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-	uint8_t random[RANDOM_BYTES];
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	uint64_t ms = (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+static void run_id_make(char ret_id[27])
+{
+	uint8_t random[RANDOM_BYTES];
+	uint64_t ms = now_ms();
+
 	for (int i = 9; i >= 0; i--, ms >>= 5)
 		ret_id[i] = digits[ms & 31];
 	if (getrandom(random, sizeof(random), 0) != (ssize_t) sizeof(random))
@@ -36,6 +44,17 @@ static void run_id_make(char ret_id[27])
 			ret_id[o++] = digits[(bits >> (have - 5)) & 31];
 	}
 	ret_id[26] = '\0';
+}
+
+bool run_id_settled(const char *run_id)
+{
+	uint64_t ms = 0;
+
+	if (strlen(run_id) != 26 || strspn(run_id, digits) != 26)
+		return false;
+	for (int i = 0; i < 10; i++)
+		ms = ms << 5 | (uint64_t) (strchr(digits, run_id[i]) - digits);
+	return ms + SETTLED_MS < now_ms();
 }
 
 struct launch *launch_new(void)

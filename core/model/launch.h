@@ -58,6 +58,12 @@ struct launch {
 	bool best_effort, canary, tty, no_record;
 };
 
+/*
+ * run_id_settled: whether a run of that id began so long ago that all it makes at its start is made and locked. Only
+ * then may one that finds no lock take it for dead. False also for what is no run id.
+ */
+bool run_id_settled(const char *run_id);
+
 /* launch_new: with a fresh run id and stdin_fd -1. launch_free: accepts NULL, returns NULL; closes nothing. */
 struct launch *launch_new(void);
 struct launch *launch_free(struct launch *l);

@@ -2,7 +2,8 @@
 /*
  * Grouping. A program that is refused something asks again, a million times when it is hostile. The first event of a
  * kind (call or operation, errno, arguments) goes out at once; those like it are counted and told together at the next
- * tick. The table has a fixed size: what finds no place in it is counted by type.
+ * tick. Tables and the number of
+ * events between two ticks have a bound: what finds no place is counted by type.
  */
 #include "core/supervise/supervisor.h"
 
@@ -88,41 +89,58 @@ static void group_keep(struct group *g, const struct event *ev)
 	}
 }
 
+static struct group_table *table_of(struct groups *g, enum event_type type)
+{
+	return type == EVENT_DENIED ? &g->denied : type == EVENT_NETWORK ? &g->network : &g->file;
+}
+
+/* Tells what was counted, and makes room. */
+static void table_flush(struct group_table *t, struct feed *s)
+{
+	for (size_t k = 0; k < t->used; k++) {
+		if (!t->at[k].count)
+			continue;
+		*event_count(&t->at[k].ev) = t->at[k].count;
+		feed_emit(s, &t->at[k].ev);
+		t->told++;
+	}
+	t->used = 0;
+}
+
 void group_emit(struct groups *g, struct feed *s, struct event *ev)
 {
+	struct group_table *t = table_of(g, ev->type);
 	uint64_t key = event_key(ev);
-	for (size_t k = 0; k < g->used; k++)
-		if (g->at[k].key == key) {
-			g->at[k].count++;
+	for (size_t k = 0; k < t->used; k++)
+		if (t->key[k] == key) {
+			t->at[k].count++;
 			return;
 		}
-	if (g->used == GROUPS_MAX) {
-		g->dropped[ev->type]++;
+	if (t->used == GROUPS_MAX && t->told < GROUP_TOLD_MAX)
+		table_flush(t, s);
+	if (t->used == GROUPS_MAX || t->told >= GROUP_TOLD_MAX) {
+		t->dropped++;
 		return;
 	}
-	struct group *new = &g->at[g->used++];
-	new->key = key;
-	new->count = 0;
-	group_keep(new, ev);
+	t->key[t->used] = key;
+	t->at[t->used].count = 0;
+	group_keep(&t->at[t->used++], ev);
 	*event_count(ev) = 1;
 	feed_emit(s, ev);
+	t->told++;
 }
 
 void group_tick(struct groups *g, struct feed *s)
 {
-	for (size_t k = 0; k < g->used; k++) {
-		if (!g->at[k].count)
-			continue;
-		*event_count(&g->at[k].ev) = g->at[k].count;
-		feed_emit(s, &g->at[k].ev);
-	}
-	g->used = 0;
-	for (int t = 0; t < EVENT_TYPE_MAX; t++) {
-		if (!g->dropped[t])
-			continue;
-		struct event ev = { .type = EVENT_DROPPED, .dropped = { .what = event_type_name(t),
-			.count = g->dropped[t], .why = "more kinds at once than are told apart" } };
-		g->dropped[t] = 0;
-		feed_emit(s, &ev);
+	const struct { struct group_table *t; enum event_type type; } all[] = { { &g->denied, EVENT_DENIED },
+		{ &g->network, EVENT_NETWORK }, { &g->file, EVENT_FILE } };
+	for (size_t k = 0; k < ARRAY_LEN(all); k++) {
+		struct group_table *t = all[k].t;
+		table_flush(t, s);
+		struct event ev = { .type = EVENT_DROPPED, .dropped = { .what = event_type_name(all[k].type),
+			.count = t->dropped, .why = "more kinds at once than are told apart" } };
+		if (t->dropped)
+			feed_emit(s, &ev);
+		t->told = t->dropped = 0;
 	}
 }

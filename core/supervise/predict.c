@@ -108,9 +108,8 @@ void predict_file(const struct instance *i, const struct decoded *call, struct p
 		*ret = (struct prediction) { OUTCOME_READ_ONLY, LAYER_MOUNT_NS, BASIS_PREDICTED };
 		return;
 	}
-	uid_t uid = geteuid() == 0 ? i->launch->policy->run_as : geteuid();
 	if (strcmp(call->op, "open") != 0)
 		return; /* rename, unlink: the folder's mode decides, and the sticky bit, and more */
-	*ret = mode_allows(&st, uid, write) ? (struct prediction) { OUTCOME_OPENED, LAYER_NONE, BASIS_PREDICTED } :
+	*ret = mode_allows(&st, i->target_uid, write) ? (struct prediction) { OUTCOME_OPENED, LAYER_NONE, BASIS_PREDICTED } :
 					      (struct prediction) { OUTCOME_REFUSED, LAYER_NONE, BASIS_PREDICTED };
 }

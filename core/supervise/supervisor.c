@@ -382,7 +382,7 @@ static int start(struct supervisor *v, struct err *e)
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
-	if ((r = mark_hold(v->launch->run_id, &v->mark_fd, e)) < 0 || (r = loop_new(&v->loop, e)) < 0 ||
+	if ((r = loop_new(&v->loop, e)) < 0 ||
 	    (r = loop_watch_signals(v->loop, &set, on_signal, v, e)) < 0 ||
 	    (r = backend_find(v->launch->policy->backend, &b, e)) < 0)
 		return r;
@@ -487,7 +487,6 @@ static void finish(struct supervisor *v)
 	if (v->feed.record && record_close(v->feed.record, &e) < 0)
 		(void) e; /* told above, as far as it was known then */
 	feed_drain(&v->feed);
-	close_fd(&v->mark_fd);
 	feed_done(&v->feed);
 	loop_free(v->loop);
 }
@@ -522,7 +521,7 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 	struct err e;
 	process_part(l, &wire_fd, &launch.stdin_fd);
 	v->launch = &launch;
-	v->mark_fd = v->out_fd[0] = v->out_fd[1] = -1;
+	v->out_fd[0] = v->out_fd[1] = -1;
 	feed_init(&v->feed, wire_fd);
 	if (start(v, &e) < 0) {
 		v->facts.setup_code = e.code ? e.code : EIO;

@@ -40,17 +40,21 @@ void feed_done(struct feed *s);
 /* ---- group.c: floods of like events become one with a count; memory stays what it is ---- */
 
 #define GROUPS_MAX 128
+#define GROUP_TOLD_MAX 1000   /* events of one type between two ticks; what comes after is only counted */
 struct group {
-	uint64_t key;
 	uint64_t count;           /* since it was last told */
 	struct event ev;          /* strings in `text` */
 	struct event_arg args[6];
 	char text[384];
 };
-struct groups {
+struct group_table {          /* of one type of event: a flood of files hides no refused call */
+	uint64_t key[GROUPS_MAX];
 	struct group at[GROUPS_MAX];
 	size_t used;
-	uint64_t dropped[EVENT_TYPE_MAX];
+	uint64_t told, dropped;
+};
+struct groups {
+	struct group_table denied, network, file;
 };
 /* group_emit: the first of a kind at once, more like it counted until group_tick. Borrows. */
 void group_emit(struct groups *g, struct feed *s, struct event *ev);
@@ -133,7 +137,6 @@ struct supervisor {
 	enum run_state state;
 	bool started, paused, reap, output_waits, written_exact;
 	bool limit_told[LIMIT_MAX];
-	int mark_fd;
 	int out_fd[STREAM_MAX];   /* Borrowed from the instance; -1 when at its end */
 	uint64_t output_left;
 	uint64_t ended_ns;        /* when the target ended or was killed */

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/base/base.h"
-#include "core/supervise/stage.h"
+#include "core/backend/stage.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -40,7 +40,8 @@ static void test_put_clips(void **state)
 	struct cells c = { 0 };
 	cells_resize(&c, 2, 8);
 	struct pane all = pane_all(&c), part = pane_cut(&all, 0, 2, 1, 3);
-	assert_int_equal(pane_put(&part, 0, 0, ROLE_TEXT, "abcdef"), 4); /* it stops one after the edge: cut, and known to be */
+	assert_int_equal(pane_put(&part, 0, 0, ROLE_TEXT, "abcdef"),
+			 4); /* it stops one after the edge: cut, and known to be */
 	pane_put(&part, 1, 0, ROLE_TEXT, "outside");
 	pane_put(&part, -1, 0, ROLE_TEXT, "outside");
 	pane_put(&all, 1, -2, ROLE_TEXT, "xyz");
@@ -51,8 +52,11 @@ static void test_put_clips(void **state)
 static void test_hostile_bytes_become_question_marks(void **state)
 {
 	(void) state;
-	static const char *const bytes[] = { "\033", "\x7f", "\xc2\x9b", "\xe2\x80\xae", "\xe2\x80\x8b", "\xf3\xa0\x81\x81",
-		"\xef\xbf\xb9", "\xee\x80\x80", "\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x80", "\a", "\n" };
+	static const char *const bytes[] = { "\033",         "\x7f",         "\xc2\x9b",
+					     "\xe2\x80\xae", "\xe2\x80\x8b", "\xf3\xa0\x81\x81",
+					     "\xef\xbf\xb9", "\xee\x80\x80", "\xff",
+					     "\xc0\x80",     "\xed\xa0\x80", "\xf4\x90\x80\x80",
+					     "\xe2\x80",     "\a",           "\n" };
 	struct cells c = { 0 };
 	for (size_t i = 0; i < ARRAY_LEN(bytes); i++) {
 		cells_resize(&c, 1, 10);
@@ -73,7 +77,7 @@ static void test_wide_characters(void **state)
 	struct pane all = pane_all(&c);
 	pane_clean(&all, 0, 0, ROLE_TEXT, raw("漢字漢")); /* the third does not fit */
 	pane_clean(&all, 1, 0, ROLE_TEXT, raw("漢字"));
-	pane_put(&all, 1, 1, ROLE_TEXT, "x");            /* half of the first is written over */
+	pane_put(&all, 1, 1, ROLE_TEXT, "x"); /* half of the first is written over */
 	pane_clean(&all, 2, 0, ROLE_TEXT, raw("ab"));
 	pane_clean(&all, 2, 1, ROLE_TEXT, raw("漢"));
 	assert_dump(&c, "漢字\n x字\na漢\n");
@@ -144,7 +148,8 @@ static void test_boxes(void **state)
 	assert_int_equal(s[0].in.rows, 1);
 	assert_int_equal(s[1].in.rows, 3);
 	assert_int_equal(s[1].in.columns, 8);
-	assert_dump(&c, "┌─ A ────┐\n│        │\n├─ lon… ─┤\n│        │\n│        │\n│        │\n└────────┘\n");
+	assert_dump(&c,
+		    "┌─ A ────┐\n│        │\n├─ lon… ─┤\n│        │\n│        │\n│        │\n└────────┘\n");
 	cells_done(&c);
 }
 
@@ -157,7 +162,9 @@ static void test_any_size(void **state)
 		for (int columns = 1; columns < 20; columns++) {
 			cells_resize(&c, rows, columns);
 			struct pane all = pane_all(&c);
-			struct section s[3] = { { .title = "A", .rows = 2 }, { .title = "漢字", .rows = -1 }, { .rows = 1 } };
+			struct section s[3] = { { .title = "A", .rows = 2 },
+						{ .title = "漢字", .rows = -1 },
+						{ .rows = 1 } };
 			box_stack(&all, s, 3, BOX_CLOSED);
 			for (size_t i = 0; i < ARRAY_LEN(s); i++) {
 				assert_true(s[i].in.rows >= 0 && s[i].in.columns >= 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The key table: no two rows claim one key, every row can be reached and explained, names of keys go both ways, and
- * every key does something that the command line knows.
+ * The key table: no two rows claim one key, every row can be reached and explained, names of keys go both
+ * ways, and every key does something that the command line knows.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,8 @@ static void test_no_clash(void **state)
 	const struct binding *a, *b;
 	char key[16];
 	if (binding_clash(&a, &b))
-		fail_msg("%s and %s share the key %s", a->command, b->command, key_spell(a->keys[0], key, sizeof(key)));
+		fail_msg("%s and %s share the key %s", a->command, b->command,
+			 key_spell(a->keys[0], key, sizeof(key)));
 }
 
 static void test_rows_are_whole(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of output: lines whole and cut, streams that interleave, carriage returns, bounds under a flood, searching.
+ * The ring of output: lines whole and cut, streams that interleave, carriage returns, bounds under a flood,
+ * searching.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,7 +156,8 @@ static void test_flood_is_bounded(void **state)
 		for (uint64_t n = r.first; n < r.next; n++) {
 			struct clean line = ring_text(&r, n);
 			assert_true(line.text >= r.data && line.text + line.len <= r.data + r.size);
-			assert_true(line.len == 0 || line.text[0] == line.text[line.len - 1] || line.text[0] == 'l');
+			assert_true(line.len == 0 || line.text[0] == line.text[line.len - 1] ||
+				    line.text[0] == 'l');
 		}
 	}
 	ring_done(&r);

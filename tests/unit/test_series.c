@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Meter histories and their pictures: time that passes, values that are missing or not known, heights, widths.
+ * Meter histories and their pictures: time that passes, values that are missing or not known, heights,
+ * widths.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,8 @@
 #include "core/base/base.h"
 #include "tui/screen/series.h"
 
-static void assert_spark(const struct series *s, uint64_t t_ns, int columns, unsigned step, double top, const char *expected)
+static void assert_spark(const struct series *s, uint64_t t_ns, int columns, unsigned step, double top,
+			 const char *expected)
 {
 	struct buf out = { 0 };
 	series_spark(s, t_ns, columns, step, top, &out);

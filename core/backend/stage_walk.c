@@ -5,7 +5,7 @@
  * folder (device and inode) we came from: whoever moves folders about meanwhile ends the walk instead of
  * leading it elsewhere.
  */
-#include "core/supervise/stage_walk.h"
+#include "core/backend/stage_walk.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,9 +5,9 @@
  * what could make a later reader touch something else (links, devices, a second name of somebody's file) is
  * passed over and said.
  */
-#include "core/supervise/stage.h"
+#include "core/backend/stage.h"
 
-#include "core/supervise/stage_walk.h"
+#include "core/backend/stage_walk.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,9 +4,9 @@
  * made or changed, a whiteout stands for what was removed, and an opaque folder hides all that the lower one
  * holds. The upper folder was a hostile program's. See the kernel's filesystems/overlayfs.rst.
  */
-#include "core/supervise/stage.h"
+#include "core/backend/stage.h"
 
-#include "core/supervise/stage_walk.h"
+#include "core/backend/stage_walk.h"
 
 #include <dirent.h>
 #include <errno.h>
