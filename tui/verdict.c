@@ -9,6 +9,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+void tally_denied(struct tally *t, const struct event *ev)
+{
+	/* A library that asks for clone3 before each thread and falls back is not being denied anything. */
+	if (ev->type == EVENT_DENIED && ev->denied.count != UNKNOWN_U64 && ev->outcome != OUTCOME_ABSENT)
+		t->denied += ev->denied.count;
+}
+
 static void put_seconds(double s, struct buf *out)
 {
 	buf_printf(out, s < 0.01 ? "%.3f s" : "%.2f s", s);

@@ -13,10 +13,12 @@ struct event;
 
 /* What was counted on the way and is not in the exit event. */
 struct tally {
-	uint64_t denied;                    /* calls */
+	uint64_t denied;                    /* calls refused; what was answered "not available" is no refusal */
 	bool denied_unseen;                 /* they were not watched: none counted does not mean none made */
 	uint64_t removed[TEXT_REMOVED_MAX]; /* sequences taken out of what went to our terminal */
 };
+
+void tally_denied(struct tally *t, const struct event *ev); /* any event; counts where it is one */
 
 /* verdict_line: "ok in 0.05 s (cpu 0.03 s, memory peak 11 MiB, 0 denied)", without newline, scrubbed. Appended. */
 void verdict_line(const struct event *exit, const struct tally *t, bool ascii, struct buf *out);

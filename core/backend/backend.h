@@ -50,6 +50,7 @@ struct instance {
 	int pidfd;
 	pid_t target_pid;              /* of the target, in our pid namespace; 0: not known */
 	bool has_reaper;
+	bool program_missing;          /* the start failed as there is no such program: 127, or 126 for EACCES */
 	uid_t target_uid;              /* on this host */
 	int in_fd, out_fd, err_fd;     /* our ends of the target's pipes; -1 */
 	int notify_fd;                 /* the seccomp listener, or -1 */

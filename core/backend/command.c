@@ -38,8 +38,10 @@ static int argv_build(struct instance *i, const struct target_places *at, const 
 	if (!l->language) {
 		if (!l->argv || !l->argv[0])
 			return err_say(e, EINVAL, "there is nothing to run: give a file, '-', -c CODE, or a command after --");
-		if ((r = program_find(l->argv[0], l->policy, &program, e)) < 0)
+		if ((r = program_find(l->argv[0], l->policy, &program, e)) < 0) {
+			i->program_missing = r == -ENOENT || r == -EACCES;
 			return r;
+		}
 		i->argv = strv_add(NULL, program);
 		for (char **a = l->argv + 1; *a; a++)
 			i->argv = strv_add(i->argv, *a);

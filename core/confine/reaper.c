@@ -38,11 +38,13 @@ static void reaper_hide(void)
 }
 
 /* wchar of this process and of every one it has waited for, which by now is the whole tree (proc(5), "io"). */
-static uint64_t reaper_written(void)
+static uint64_t reaper_written(int io_fd)
 {
 	char io[512];
-	if (file_read_small(AT_FDCWD, "/proc/self/io", io, sizeof(io)) <= 0)
+	ssize_t n = io_fd < 0 ? -1 : pread(io_fd, io, sizeof(io) - 1, 0);
+	if (n <= 0)
 		return UINT64_MAX;
+	io[n] = 0;
 	const char *w = strstr(io, "wchar: ");
 	return w ? strtoull(w + 7, NULL, 10) : UINT64_MAX;
 }
@@ -51,10 +53,12 @@ static _Noreturn void reaper_main(pid_t target, int sync_fd)
 {
 	int status = 0, st;
 	pid_t pid;
-	reaper_hide();
 	if (sync_fd > 0) /* nothing of the target's may stay open here: a pipe would never come to its end */
 		close_range(0, (unsigned) sync_fd - 1, 0);
 	close_range((unsigned) sync_fd + 1, ~0U, 0);
+	/* Before hiding: an undumpable process may not open its own any more, once it is open it may read it. */
+	int io_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	reaper_hide();
 	do {
 		pid = waitpid(-1, &st, 0);
 		if (pid == target)
@@ -63,7 +67,7 @@ static _Noreturn void reaper_main(pid_t target, int sync_fd)
 	kill(-1, SIGKILL); /* all of this namespace but ourselves */
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
-	struct sync_msg m = { .type = SYNC_EXIT, .value = status, .written = reaper_written() };
+	struct sync_msg m = { .type = SYNC_EXIT, .value = status, .written = reaper_written(io_fd) };
 	(void) sync_send(sync_fd, &m); /* where it fails nobody is left to be told */
 	_exit(0);
 }

@@ -262,7 +262,7 @@ void meter_emit(struct meter *m, const struct instance *i, struct feed *s)
 		{ "memory_peak", m->memory_exact && m->cg.memory_peak != UNKNOWN_U64 ? "cgroup" : "sampled" },
 		{ "processes", cg && m->cg.tasks != UNKNOWN_U64 ? "cgroup" : proc },
 		{ "processes_peak", cg && m->cg.tasks_peak != UNKNOWN_U64 ? "cgroup" : "sampled" },
-		{ "written", "/proc io, sampled: at least" },
+		{ "written", m->written_whole ? "/proc io of process 1: the whole tree" : "/proc io, sampled: at least" },
 		{ "space", m->space == UNKNOWN_U64 ? "unknown: no file system of its own" : "statfs" },
 	};
 	struct event ev = { .type = EVENT_METER, .basis = BASIS_SAMPLED, .meter = {

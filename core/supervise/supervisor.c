@@ -307,9 +307,9 @@ static void on_sync(void *arg, uint32_t events)
 		} else if (m.type == SYNC_EXIT) {
 			v->facts.ended = true;
 			v->facts.wait_status = m.value;
-			if (m.written != UINT64_MAX)
-				v->meter.written = m.written; /* of all that process 1 reaped: whole */
-			v->written_exact = m.written != UINT64_MAX;
+			v->meter.written_whole = m.written != UINT64_MAX;
+			if (v->meter.written_whole)
+				v->meter.written = m.written; /* of all that process 1 reaped */
 			v->ended_ns = now_ns();
 		}
 	}
@@ -525,6 +525,7 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 	feed_init(&v->feed, wire_fd);
 	if (start(v, &e) < 0) {
 		v->facts.setup_code = e.code ? e.code : EIO;
+		v->facts.exec_failed = v->inst.program_missing;
 		snprintf(v->facts.setup_text, sizeof(v->facts.setup_text), "%s", e.text);
 	} else {
 		v->started = true;

@@ -97,6 +97,7 @@ struct meter {
 	uint64_t space_base, inodes_base; /* what the skeleton takes */
 	uint64_t last_ns, last_cpu_ns, last_written;
 	bool memory_exact;        /* by the kernel; else a sample */
+	bool written_whole;       /* nothing that ended is missing in it */
 	bool memory_by_parts;     /* that sample is of proportional sizes */
 };
 void meter_start(struct meter *m, const struct instance *i);
@@ -135,7 +136,7 @@ struct supervisor {
 	struct netless netless;
 	struct notify *notify;    /* notify.c's own; NULL: nothing is watched */
 	enum run_state state;
-	bool started, paused, reap, output_waits, written_exact;
+	bool started, paused, reap, output_waits;
 	bool limit_told[LIMIT_MAX];
 	int out_fd[STREAM_MAX];   /* Borrowed from the instance; -1 when at its end */
 	uint64_t output_left;

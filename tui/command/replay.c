@@ -82,8 +82,7 @@ static void show_output(struct replay *p, const struct event *ev)
 
 static void count_event(struct tally *t, const struct event *ev)
 {
-	if (ev->type == EVENT_DENIED && ev->denied.count != UNKNOWN_U64)
-		t->denied += ev->denied.count;
+	tally_denied(t, ev);
 	if (ev->type != EVENT_TERMINAL)
 		return;
 	for (int kind = 0; kind < TEXT_REMOVED_MAX; kind++)

@@ -164,7 +164,7 @@ static void show_event(struct session *s, const struct event *ev)
 		pass(s, ev->output.stream, ev->output.bytes, ev->output.len);
 		return; /* it tells itself */
 	case EVENT_DENIED:
-		s->tally.denied += ev->denied.count;
+		tally_denied(&s->tally, ev);
 		break;
 	case EVENT_METER:
 		return; /* ten a second */
