@@ -20,6 +20,7 @@ int backend_find(const char *name, const struct backend **ret, struct err *e)
 			*ret = *b;
 			return 0;
 		}
-	return err_say(e, ENOENT, "backend '%s' is not in this version of belljar; there are: subprocess, namespaces",
-	    name);
+	return err_say(e, ENOENT,
+		       "backend '%s' is not in this version of belljar; there are: subprocess, namespaces",
+		       name);
 }

@@ -27,10 +27,22 @@
 
 void instance_init(struct instance *i, const struct backend *b, const struct launch *l)
 {
-	*i = (struct instance) {
-		.backend = b, .launch = l, .pidfd = -1, .in_fd = -1, .out_fd = -1, .err_fd = -1, .notify_fd = -1,
-		.sync_fd = -1, .proc_dirfd = -1, .root_dirfd = -1, .space_dirfd = -1, .output_dirfd = -1,
-		.upper_dirfd = -1, .temp_fd = -1, .want = { .policy = l->policy },
+	*i = (struct instance){
+		.backend = b,
+		.launch = l,
+		.pidfd = -1,
+		.in_fd = -1,
+		.out_fd = -1,
+		.err_fd = -1,
+		.notify_fd = -1,
+		.sync_fd = -1,
+		.proc_dirfd = -1,
+		.root_dirfd = -1,
+		.space_dirfd = -1,
+		.output_dirfd = -1,
+		.upper_dirfd = -1,
+		.temp_fd = -1,
+		.want = { .policy = l->policy },
 	};
 }
 
@@ -60,7 +72,8 @@ uid_t target_uid(const struct launch *l)
 int target_uid_check(const struct launch *l, struct err *e)
 {
 	if (geteuid() == 0 && l->policy->run_as == 0)
-		return err_say(e, EINVAL, "run_as = 0 would make the target root of this machine; give another id");
+		return err_say(e, EINVAL,
+			       "run_as = 0 would make the target root of this machine; give another id");
 	return 0;
 }
 
@@ -77,7 +90,7 @@ const char *instance_text(struct instance *i, const char *fmt, ...)
 }
 
 void instance_layer(struct instance *i, const char *name, enum layer_state state, const char *verified,
-    const char *detail_fmt, ...)
+		    const char *detail_fmt, ...)
 {
 	char detail[300];
 	va_list ap;
@@ -85,8 +98,10 @@ void instance_layer(struct instance *i, const char *name, enum layer_state state
 	vsnprintf(detail, sizeof(detail), detail_fmt, ap);
 	va_end(ap);
 	if (i->layer_count < INSTANCE_LAYERS)
-		i->layers[i->layer_count++] = (struct event_layer) { .name = name, .state = state,
-			.detail = instance_text(i, "%s", detail), .verified = verified };
+		i->layers[i->layer_count++] = (struct event_layer){ .name = name,
+								    .state = state,
+								    .detail = instance_text(i, "%s", detail),
+								    .verified = verified };
 }
 
 /* ---- the child's side ---- */
@@ -123,7 +138,8 @@ static int ends_open(struct ends *s, int stdin_fd, struct err *e)
 	 * /proc/self/fd/0 even where the descriptor is for reading alone. A pipe has nothing behind it. */
 	if (stdin_fd >= 0 && (fstat(stdin_fd, &st) < 0 || !S_ISFIFO(st.st_mode)))
 		return err_say(e, EINVAL, "the target's standard input must be a pipe");
-	s->child[0] = stdin_fd >= 0 ? fcntl(stdin_fd, F_DUPFD_CLOEXEC, 3) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+	s->child[0] =
+		stdin_fd >= 0 ? fcntl(stdin_fd, F_DUPFD_CLOEXEC, 3) : open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (s->child[0] < 0)
 		return err_set(e, errno, "open the target's standard input");
 	for (int k = 1; k < 3; k++) {
@@ -131,7 +147,8 @@ static int ends_open(struct ends *s, int stdin_fd, struct err *e)
 			return err_set(e, errno, "make a pipe for the target's output");
 		s->ours[k] = p[0];
 		s->child[k] = p[1];
-		(void) fcntl(p[0], F_SETFL, O_NONBLOCK); /* our end alone: the flag is the end's, not the pipe's */
+		(void) fcntl(p[0], F_SETFL,
+			     O_NONBLOCK); /* our end alone: the flag is the end's, not the pipe's */
 		(void) fcntl(p[1], F_SETPIPE_SZ, 1 << 20); /* fewer wake-ups under a flood; refused is fine */
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p) < 0)
@@ -139,7 +156,7 @@ static int ends_open(struct ends *s, int stdin_fd, struct err *e)
 	s->ours[3] = p[0];
 	s->child[3] = p[1];
 	/* Before the child can send: only then is the sender's pid put with each message, translated to ours. */
-	if (setsockopt(p[0], SOL_SOCKET, SO_PASSCRED, &(int) { 1 }, sizeof(int)) < 0)
+	if (setsockopt(p[0], SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)) < 0)
 		return err_set(e, errno, "ask the start socket for the sender");
 	return 0;
 }
@@ -149,8 +166,9 @@ static int sync_recv(int fd, struct sync_msg *m, pid_t *ret_sender, int flags)
 {
 	char control[CMSG_SPACE(sizeof(struct ucred))];
 	struct iovec iov = { .iov_base = m, .iov_len = sizeof(*m) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-		.msg_controllen = sizeof(control) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
+	};
 	ssize_t n;
 	do
 		n = recvmsg(fd, &msg, flags | MSG_CMSG_CLOEXEC);
@@ -187,9 +205,12 @@ static int child_clone(struct instance *i, const struct confinement *c, struct e
 		child_main(c);
 	if (pid < 0) {
 		if (errno == ENOSPC || errno == EPERM || errno == EUSERS)
-			return err_set(e, errno, "create namespaces: user namespaces are restricted on this machine "
-			    "(user.max_user_namespaces, kernel.unprivileged_userns_clone, or an AppArmor restriction: "
-			    "kernel.apparmor_restrict_unprivileged_userns); the preset 'subprocess' works without them");
+			return err_set(e, errno,
+				       "create namespaces: user namespaces are restricted on this machine "
+				       "(user.max_user_namespaces, kernel.unprivileged_userns_clone, or an "
+				       "AppArmor restriction: "
+				       "kernel.apparmor_restrict_unprivileged_userns); the preset "
+				       "'subprocess' works without them");
 		return err_set(e, errno, "start the child");
 	}
 	i->pid = (pid_t) pid;
@@ -297,10 +318,11 @@ int child_pause(struct instance *i, bool on, struct err *e)
 int child_end(struct instance *i)
 {
 	if (i->pid > 0) {
-		(void) child_stop(i, true, &(struct err) { 0 });
+		(void) child_stop(i, true, &(struct err){ 0 });
 		while (waitpid(i->pid, NULL, 0) < 0 && errno == EINTR)
 			;
-		i->pid = 0; /* with process 1 went all of its namespace: the kernel waits for them before it is reaped */
+		i->pid =
+			0; /* with process 1 went all of its namespace: the kernel waits for them before it is reaped */
 	}
 	return i->cgroup ? cgroup_kill(i->cgroup) : 0;
 }
@@ -308,8 +330,9 @@ int child_end(struct instance *i)
 void instance_done(struct instance *i)
 {
 	i->cgroup = cgroup_remove(i->cgroup);
-	int *const fds[] = { &i->pidfd, &i->in_fd, &i->out_fd, &i->err_fd, &i->notify_fd, &i->sync_fd, &i->proc_dirfd,
-		&i->root_dirfd, &i->space_dirfd, &i->output_dirfd, &i->upper_dirfd };
+	int *const fds[] = { &i->pidfd,       &i->in_fd,        &i->out_fd,     &i->err_fd,
+			     &i->notify_fd,   &i->sync_fd,      &i->proc_dirfd, &i->root_dirfd,
+			     &i->space_dirfd, &i->output_dirfd, &i->upper_dirfd };
 	for (size_t k = 0; k < ARRAY_LEN(fds); k++)
 		close_fd(fds[k]);
 	i->argv = strv_free(i->argv);

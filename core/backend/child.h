@@ -7,7 +7,8 @@
 #include "core/backend/backend.h"
 
 /* child.c */
-int child_start(struct instance *i, struct confinement *c, struct err *e); /* sets the descriptors of `c` itself */
+int child_start(struct instance *i, struct confinement *c,
+		struct err *e); /* sets the descriptors of `c` itself */
 int child_stop(struct instance *i, bool force, struct err *e);
 int child_pause(struct instance *i, bool on, struct err *e);
 int child_end(struct instance *i);
@@ -16,7 +17,7 @@ void instance_done(struct instance *i);
 uid_t target_uid(const struct launch *l);
 int target_uid_check(const struct launch *l, struct err *e); /* never root */
 void instance_layer(struct instance *i, const char *name, enum layer_state state, const char *verified,
-    const char *detail_fmt, ...) __attribute__((format(printf, 5, 6)));
+		    const char *detail_fmt, ...) __attribute__((format(printf, 5, 6)));
 const char *instance_text(struct instance *i, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* command.c: argv and environment of a target */
@@ -39,6 +40,7 @@ int ladder_verify(struct instance *i, struct err *e);
 /* layers_verify: the layers every level has, as /proc says that they stand. */
 int layers_verify(struct instance *i, const struct seccomp_program *filter, struct err *e);
 /* collect.c: the `collect` of every backend whose places this host can open. */
-int stage_collect(struct instance *i, const struct launch *l, void (*changed)(void *arg, const char *op,
-    const char *path, uint64_t bytes), void *arg, struct err *e);
+int stage_collect(struct instance *i, const struct launch *l,
+		  void (*changed)(void *arg, const char *op, const char *path, uint64_t bytes), void *arg,
+		  struct err *e);
 unsigned watch_for(const struct instance *i, bool answer_sockets);

@@ -30,14 +30,17 @@ static char *argument_expand(const char *pattern, const char *program, const cha
 	return buf_steal(&out);
 }
 
-static int argv_build(struct instance *i, const struct target_places *at, const char *code_path, struct err *e)
+static int argv_build(struct instance *i, const struct target_places *at, const char *code_path,
+		      struct err *e)
 {
 	const struct launch *l = i->launch;
 	FREE char *program = NULL;
 	int r;
 	if (!l->language) {
 		if (!l->argv || !l->argv[0])
-			return err_say(e, EINVAL, "there is nothing to run: give a file, '-', -c CODE, or a command after --");
+			return err_say(
+				e, EINVAL,
+				"there is nothing to run: give a file, '-', -c CODE, or a command after --");
 		if ((r = program_find(l->argv[0], l->policy, &program, e)) < 0) {
 			i->program_missing = r == -ENOENT || r == -EACCES;
 			return r;
@@ -83,9 +86,10 @@ static char **env_build(const struct launch *l, const struct target_places *at)
 {
 	/* A terminal that can do nothing keeps honest programs from writing escapes; UTF-8 whatever our own locale is. */
 	const char *const fixed[][2] = {
-		{ "PATH", TARGET_PATH }, { "HOME", at->home }, { "TMPDIR", at->tmp }, { "USER", at->user },
-		{ "LOGNAME", at->user }, { "SHELL", "/bin/sh" }, { "LANG", "C.UTF-8" }, { "TERM", "dumb" },
-		{ "NO_COLOR", "1" }, { "PAGER", "cat" }, { "BELLJAR_RUN", l->run_id },
+		{ "PATH", TARGET_PATH }, { "HOME", at->home },         { "TMPDIR", at->tmp },
+		{ "USER", at->user },    { "LOGNAME", at->user },      { "SHELL", "/bin/sh" },
+		{ "LANG", "C.UTF-8" },   { "TERM", "dumb" },           { "NO_COLOR", "1" },
+		{ "PAGER", "cat" },      { "BELLJAR_RUN", l->run_id },
 	};
 	char **env = NULL;
 	for (size_t k = 0; k < ARRAY_LEN(fixed); k++)

@@ -37,7 +37,7 @@ static bool cgroup_has(const struct instance *i, enum cgroup_controller which)
 
 static void rlimit_add(struct ladder *l, int resource, uint64_t soft, uint64_t hard)
 {
-	l->rlimits[l->rlimit_count++] = (struct rlimit_want) { resource, soft, hard };
+	l->rlimits[l->rlimit_count++] = (struct rlimit_want){ resource, soft, hard };
 }
 
 static uint64_t seconds_up(uint64_t ns)
@@ -65,7 +65,8 @@ static void ladder_process(struct instance *i, struct ladder *ret)
 	if (limit[LIMIT_CPU] != UNLIMITED) {
 		/* Soft below hard: equal ones end in SIGKILL, which looks like any other kill. */
 		rlimit_add(ret, RLIMIT_CPU, seconds_up(limit[LIMIT_CPU]), seconds_up(limit[LIMIT_CPU]) + 1);
-		limit_set(i, LIMIT_CPU, GRADE_KERNEL, "RLIMIT_CPU each process, whole seconds; the tree's sum sampled");
+		limit_set(i, LIMIT_CPU, GRADE_KERNEL,
+			  "RLIMIT_CPU each process, whole seconds; the tree's sum sampled");
 	}
 	if (limit[LIMIT_OPEN_FILES] != UNLIMITED) {
 		rlimit_add(ret, RLIMIT_NOFILE, limit[LIMIT_OPEN_FILES], limit[LIMIT_OPEN_FILES]);
@@ -75,7 +76,7 @@ static void ladder_process(struct instance *i, struct ladder *ret)
 		rlimit_add(ret, RLIMIT_FSIZE, limit[LIMIT_FILE_SIZE], limit[LIMIT_FILE_SIZE]);
 		limit_set(i, LIMIT_FILE_SIZE, GRADE_KERNEL, "RLIMIT_FSIZE");
 	}
-	rlimit_add(ret, RLIMIT_CORE, 0, 0);               /* a core file would leave what the run held on the host */
+	rlimit_add(ret, RLIMIT_CORE, 0, 0); /* a core file would leave what the run held on the host */
 	rlimit_add(ret, RLIMIT_MEMLOCK, 8 << 20, 8 << 20);
 	rlimit_add(ret, RLIMIT_NICE, 0, 0);
 	rlimit_add(ret, RLIMIT_RTPRIO, 0, 0);
@@ -88,8 +89,9 @@ static void ladder_tree(struct instance *i, bool own_user_ns, struct ladder *ret
 	if (limit[LIMIT_MEMORY] != UNLIMITED) {
 		i->memory_by_supervisor = !cgroup_has(i, CG_MEMORY);
 		if (i->memory_by_supervisor)
-			limit_set(i, LIMIT_MEMORY, GRADE_SAMPLED, "mappings over the limit answered ENOMEM; "
-			    "the tree's proportional size sampled each 20 ms, stopped when over");
+			limit_set(i, LIMIT_MEMORY, GRADE_SAMPLED,
+				  "mappings over the limit answered ENOMEM; "
+				  "the tree's proportional size sampled each 20 ms, stopped when over");
 		else
 			limit_set(i, LIMIT_MEMORY, GRADE_KERNEL, "cgroup");
 	}
@@ -99,10 +101,12 @@ static void ladder_tree(struct instance *i, bool own_user_ns, struct ladder *ret
 			limit_set(i, LIMIT_PROCESSES, GRADE_KERNEL, "cgroup");
 		} else if (own_user_ns) {
 			rlimit_add(ret, RLIMIT_NPROC, limit[LIMIT_PROCESSES] + i->processes_own,
-			    limit[LIMIT_PROCESSES] + i->processes_own);
-			limit_set(i, LIMIT_PROCESSES, GRADE_KERNEL, "RLIMIT_NPROC in the run's own user namespace");
+				   limit[LIMIT_PROCESSES] + i->processes_own);
+			limit_set(i, LIMIT_PROCESSES, GRADE_KERNEL,
+				  "RLIMIT_NPROC in the run's own user namespace");
 		} else {
-			limit_set(i, LIMIT_PROCESSES, GRADE_SUPERVISOR, "forks counted and answered by the supervisor");
+			limit_set(i, LIMIT_PROCESSES, GRADE_SUPERVISOR,
+				  "forks counted and answered by the supervisor");
 		}
 	}
 	if (limit[LIMIT_CPUS] != UNLIMITED) {
@@ -121,17 +125,21 @@ static void ladder_tree(struct instance *i, bool own_user_ns, struct ladder *ret
 void ladder_build(struct instance *i, bool own_user_ns, bool sized_space, struct ladder *ret)
 {
 	const uint64_t *limit = i->launch->policy->limit;
-	*ret = (struct ladder) { 0 };
+	*ret = (struct ladder){ 0 };
 	for (int n = 0; n < LIMIT_MAX; n++)
-		i->limits[n] = (struct event_limit) { .name = limit_kinds[n].name, .asked = limit[n],
-			.enforced = UNLIMITED, .grade = GRADE_NONE,
-			.mechanism = limit[n] == UNLIMITED ? "unlimited" : NO_MECHANISM };
+		i->limits[n] = (struct event_limit){ .name = limit_kinds[n].name,
+						     .asked = limit[n],
+						     .enforced = UNLIMITED,
+						     .grade = GRADE_NONE,
+						     .mechanism = limit[n] == UNLIMITED ? "unlimited"
+											: NO_MECHANISM };
 	if (limit[LIMIT_WALL] != UNLIMITED)
 		limit_set(i, LIMIT_WALL, GRADE_SUPERVISOR, "timer of the supervisor");
 	if (limit[LIMIT_OUTPUT] != UNLIMITED)
 		limit_set(i, LIMIT_OUTPUT, GRADE_SUPERVISOR,
-		    i->launch->policy->on_output_limit == OUTPUT_STOP ? "counted by the supervisor, then stopped" :
-								       "counted by the supervisor, then dropped");
+			  i->launch->policy->on_output_limit == OUTPUT_STOP
+				  ? "counted by the supervisor, then stopped"
+				  : "counted by the supervisor, then dropped");
 	ladder_process(i, ret);
 	ladder_tree(i, own_user_ns, ret);
 	if (sized_space && limit[LIMIT_SPACE] != UNLIMITED)
@@ -155,16 +163,19 @@ static uint64_t rlimit_read(const struct instance *i, const char *title)
 	return !at || end == at + strlen(title) ? UNKNOWN_U64 : soft; /* "unlimited" is no number */
 }
 
-static void cgroup_read_back(struct instance *i, enum limit_name n, enum cgroup_controller which, uint64_t own)
+static void cgroup_read_back(struct instance *i, enum limit_name n, enum cgroup_controller which,
+			     uint64_t own)
 {
 	struct event_limit *l = limit_of(i, n);
 	uint64_t value;
 	const char *mechanism;
-	if (l->grade != GRADE_KERNEL || !cgroup_has(i, which) || cgroup_limit(i->cgroup, which, &value, &mechanism) < 0)
+	if (l->grade != GRADE_KERNEL || !cgroup_has(i, which) ||
+	    cgroup_limit(i->cgroup, which, &value, &mechanism) < 0)
 		return;
 	l->enforced = value - own;
-	l->mechanism = own ? instance_text(i, "%s %llu, of which %llu ours", mechanism, (unsigned long long) value,
-				 (unsigned long long) own) : instance_text(i, "%s", mechanism);
+	l->mechanism = own ? instance_text(i, "%s %llu, of which %llu ours", mechanism,
+					   (unsigned long long) value, (unsigned long long) own)
+			   : instance_text(i, "%s", mechanism);
 }
 
 static void affinity_read_back(struct instance *i)
@@ -211,8 +222,9 @@ static void limits_read_back(struct instance *i)
 /* The kernel rounds sizes up to pages, RLIMIT_CPU to seconds; more than that above what was asked is not held. */
 static bool limit_holds(const struct event_limit *l, enum limit_name n)
 {
-	uint64_t slack = n == LIMIT_CPU ? NS_PER_S - 1 :
-		limit_kinds[n].unit == UNIT_BYTES ? (uint64_t) sysconf(_SC_PAGESIZE) - 1 : 0;
+	uint64_t slack = n == LIMIT_CPU                      ? NS_PER_S - 1
+			 : limit_kinds[n].unit == UNIT_BYTES ? (uint64_t) sysconf(_SC_PAGESIZE) - 1
+							     : 0;
 	return l->grade != GRADE_NONE && l->enforced != UNKNOWN_U64 && l->enforced <= l->asked + slack;
 }
 
@@ -227,15 +239,18 @@ int ladder_verify(struct instance *i, struct err *e)
 		if (!limit_holds(l, n))
 			l->grade = GRADE_NONE;
 		bool weak = l->grade == GRADE_NONE ||
-			(i->launch->policy->require == REQUIRE_KERNEL && l->grade == GRADE_SAMPLED);
+			    (i->launch->policy->require == REQUIRE_KERNEL && l->grade == GRADE_SAMPLED);
 		if (!weak || i->launch->best_effort)
 			continue;
 		limit_format(n, l->asked, asked, sizeof(asked));
-		return err_say(e, ENOTSUP, "limit-%s: %s = %s would be %s here (%s); set %s = unlimited, give the run a "
-		    "control group (root, or a delegated cgroup v2 subtree), or accept it with --best-effort",
-		    l->grade == GRADE_NONE ? "none" : "sampled", l->name, asked,
-		    l->grade == GRADE_NONE ? "held by nothing" : "only sampled, and the preset says require = kernel",
-		    l->mechanism, l->name);
+		return err_say(e, ENOTSUP,
+			       "limit-%s: %s = %s would be %s here (%s); set %s = unlimited, give the run a "
+			       "control group (root, or a delegated cgroup v2 subtree), or accept it with "
+			       "--best-effort",
+			       l->grade == GRADE_NONE ? "none" : "sampled", l->name, asked,
+			       l->grade == GRADE_NONE ? "held by nothing"
+						      : "only sampled, and the preset says require = kernel",
+			       l->mechanism, l->name);
 	}
 	return 0;
 }
@@ -256,18 +271,25 @@ int layers_verify(struct instance *i, const struct seccomp_program *filter, stru
 		return err_say(e, ESRCH, "the target died before it was released");
 	if (!status_is(status, "\nSeccomp:", 2, 10) || !status_is(status, "\nNoNewPrivs:", 1, 10) ||
 	    !status_is(status, "\nCapEff:", 0, 16) || !status_is(status, "\nCapPrm:", 0, 16))
-		return err_say(e, EPROTO, "the target is not confined as it was told to be: /proc/PID/status says otherwise");
-	instance_layer(i, "seccomp", STATE_ON, "Seccomp: 2 in /proc", "%u calls allowed, %u shown to the supervisor, "
-	    "%u refused by name, all others answered as unknown", filter->allowed, filter->shown, filter->refused);
+		return err_say(
+			e, EPROTO,
+			"the target is not confined as it was told to be: /proc/PID/status says otherwise");
+	instance_layer(i, "seccomp", STATE_ON, "Seccomp: 2 in /proc",
+		       "%u calls allowed, %u shown to the supervisor, "
+		       "%u refused by name, all others answered as unknown",
+		       filter->allowed, filter->shown, filter->refused);
 	bool bound = status_is(status, "\nCapBnd:", 0, 16);
-	instance_layer(i, "capability", STATE_ON, bound ? "CapEff, CapBnd: 0 in /proc" : "CapEff: 0, NoNewPrivs: 1 in /proc",
-	    "no capabilities, and no_new_privs keeps set-user-ID programs from giving any");
+	instance_layer(i, "capability", STATE_ON,
+		       bound ? "CapEff, CapBnd: 0 in /proc" : "CapEff: 0, NoNewPrivs: 1 in /proc",
+		       "no capabilities, and no_new_privs keeps set-user-ID programs from giving any");
 	if (i->cgroup)
 		instance_layer(i, "cgroup", STATE_ON, "limits read back", "%s",
-		    cgroup_kind(i->cgroup) == CGROUP_V1 ? "v1, a group of its own" : "v2, a group of its own");
+			       cgroup_kind(i->cgroup) == CGROUP_V1 ? "v1, a group of its own"
+								   : "v2, a group of its own");
 	else
 		instance_layer(i, "cgroup", STATE_UNAVAILABLE, "", "none to be had: limits by other means");
-	instance_layer(i, "rlimit", STATE_ON, "read back from /proc", "open files, file size, CPU time, no core files");
+	instance_layer(i, "rlimit", STATE_ON, "read back from /proc",
+		       "open files, file size, CPU time, no core files");
 	return 0;
 }
 
@@ -275,7 +297,8 @@ unsigned watch_for(const struct instance *i, bool answer_sockets)
 {
 	const struct policy *p = i->launch->policy;
 	return (p->observe.denied || p->on_denied != DENIED_ERRNO ? WATCH_DENIED : 0) |
-		(p->observe.network ? WATCH_NETWORK : 0) | (p->observe.exec ? WATCH_EXEC : 0) |
-		(p->observe.files == FILES_ATTEMPTS ? WATCH_FILES : 0) | (i->memory_by_supervisor ? WATCH_MEMORY : 0) |
-		(i->fork_by_supervisor ? WATCH_FORK : 0) | (answer_sockets ? WATCH_SOCKET : 0);
+	       (p->observe.network ? WATCH_NETWORK : 0) | (p->observe.exec ? WATCH_EXEC : 0) |
+	       (p->observe.files == FILES_ATTEMPTS ? WATCH_FILES : 0) |
+	       (i->memory_by_supervisor ? WATCH_MEMORY : 0) | (i->fork_by_supervisor ? WATCH_FORK : 0) |
+	       (answer_sockets ? WATCH_SOCKET : 0);
 }

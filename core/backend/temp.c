@@ -35,8 +35,8 @@ static const char *temp_base(void)
  */
 static char *temp_user_path(unsigned index)
 {
-	return index == 0 ? xprintf("%s/belljar-%u", temp_base(), geteuid()) :
-			    xprintf("%s/belljar-%u.%u", temp_base(), geteuid(), index);
+	return index == 0 ? xprintf("%s/belljar-%u", temp_base(), geteuid())
+			  : xprintf("%s/belljar-%u.%u", temp_base(), geteuid(), index);
 }
 
 static int temp_user_open(unsigned index, bool make, int *ret_fd, struct err *e)
@@ -49,8 +49,11 @@ static int temp_user_open(unsigned index, bool make, int *ret_fd, struct err *e)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(e, errno, "open %s", path);
 	if (st.st_uid != geteuid() || (st.st_mode & 0022))
-		return err_say(e, EPERM, "%s belongs to uid %u with mode %04o, and so do the others of that name: set TMPDIR "
-		    "to a folder of your own", path, st.st_uid, st.st_mode & 07777);
+		return err_say(
+			e, EPERM,
+			"%s belongs to uid %u with mode %04o, and so do the others of that name: set TMPDIR "
+			"to a folder of your own",
+			path, st.st_uid, st.st_mode & 07777);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
@@ -142,7 +145,7 @@ static void sweep_processes(const char *run_id)
 {
 	FREE char *mark = xprintf("BELLJAR_RUN=%s", run_id);
 	DIR *dir = opendir("/proc");
-	for (struct dirent *d; dir && (d = readdir(dir)); ) {
+	for (struct dirent *d; dir && (d = readdir(dir));) {
 		char *end;
 		long pid = strtol(d->d_name, &end, 10);
 		if (*end == 0 && pid > 1 && pid != getpid() && process_marked(dirfd(dir), d->d_name, mark))
@@ -177,7 +180,7 @@ static bool sweep_folder(unsigned index)
 		close_fd(&base);
 		return true;
 	}
-	for (struct dirent *d; (d = readdir(dir)); )
+	for (struct dirent *d; (d = readdir(dir));)
 		if (run_id_settled(d->d_name) && run_dead(dirfd(dir), d->d_name))
 			sweep_run(d->d_name);
 	closedir(dir);

@@ -17,6 +17,9 @@ static bool in_new(const struct confinement *c, unsigned flag)
 	return (c->clone_flags & flag) != 0;
 }
 
+/* A step a line, its reason beside it. */
+/* clang-format off */
+
 /* The last steps: from here on each one takes away what the step after it would still have been allowed to do. */
 static int confine_target(const struct confinement *c, struct err *e)
 {
@@ -67,3 +70,4 @@ int confine_self(const struct confinement *c, struct err *e)
 		return r;
 	return confine_target(c, e);
 }
+/* clang-format on */

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 /* Newer than the headers of some distributions that we build on; numbers from include/uapi/linux/landlock.h. */
-#define FS_REFER            (1ULL << 13)
-#define FS_TRUNCATE         (1ULL << 14)
-#define FS_IOCTL_DEV        (1ULL << 15)
-#define NET_BIND_TCP        (1ULL << 0)
-#define NET_CONNECT_TCP     (1ULL << 1)
+#define FS_REFER (1ULL << 13)
+#define FS_TRUNCATE (1ULL << 14)
+#define FS_IOCTL_DEV (1ULL << 15)
+#define NET_BIND_TCP (1ULL << 0)
+#define NET_CONNECT_TCP (1ULL << 1)
 #define SCOPE_ABSTRACT_UNIX (1ULL << 0)
-#define SCOPE_SIGNAL        (1ULL << 1)
+#define SCOPE_SIGNAL (1ULL << 1)
 
 struct ruleset_attr { /* struct landlock_ruleset_attr as of ABI 6; older kernels take a shorter one */
 	uint64_t fs, net, scoped;
@@ -29,8 +29,9 @@ struct ruleset_attr { /* struct landlock_ruleset_attr as of ABI 6; older kernels
 #define FS_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define FS_ABI1 ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1) /* the thirteen rights of the first version */
 /* Of the rights that a file, not a folder, can have; the kernel refuses a rule with more (EINVAL). */
-#define FS_OF_FILE (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
-		    FS_TRUNCATE | FS_IOCTL_DEV)
+#define FS_OF_FILE                                                                                   \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
+	 FS_TRUNCATE | FS_IOCTL_DEV)
 
 int landlock_abi(void)
 {
@@ -61,7 +62,8 @@ int landlock_apply(const struct landlock_rules *r, struct err *e)
 	if (abi == 0)
 		return err_say(e, EOPNOTSUPP, "this kernel has no Landlock, or it was not enabled at boot");
 	struct ruleset_attr attr = {
-		.fs = FS_ABI1 | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL_DEV : 0),
+		.fs = FS_ABI1 | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0) |
+		      (abi >= 5 ? FS_IOCTL_DEV : 0),
 		.net = r->tcp && abi >= 4 ? NET_BIND_TCP | NET_CONNECT_TCP : 0,
 		.scoped = r->scopes && abi >= 6 ? SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL : 0,
 	};

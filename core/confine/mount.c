@@ -47,7 +47,7 @@ void mount_plan_done(struct mount_plan *m)
 		close_fd(&m->ops[i].tree_fd);
 	}
 	free(m->ops);
-	*m = (struct mount_plan) { 0 };
+	*m = (struct mount_plan){ 0 };
 }
 
 static bool op_clones(const struct mount_op *op)
@@ -58,12 +58,17 @@ static bool op_clones(const struct mount_op *op)
 /* A detached copy of a host path, already as harmless as it will be: it is never reachable in any other state. */
 static int tree_clone(const struct mount_op *op, int *ret_fd, struct err *e)
 {
-	CLOSE_FD int fd = (int) syscall(SYS_open_tree, AT_FDCWD, op->source,
-	    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE); /* a part of a locked tree alone may not be cloned */
+	CLOSE_FD int fd =
+		(int) syscall(SYS_open_tree, AT_FDCWD, op->source,
+			      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+				      AT_RECURSIVE); /* a part of a locked tree alone may not be cloned */
 	if (fd < 0)
 		return err_set(e, errno, "open %s to show it at %s", op->source, op->dest);
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | (op->kind == MOUNT_DEVICE ?
-	    MOUNT_ATTR_NOEXEC : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV), .propagation = MS_PRIVATE };
+	struct mount_attr attr = { .attr_set =
+					   MOUNT_ATTR_NOSUID |
+					   (op->kind == MOUNT_DEVICE ? MOUNT_ATTR_NOEXEC
+								     : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV),
+				   .propagation = MS_PRIVATE };
 	if (syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 		return err_set(e, errno, "make the view of %s read-only", op->source);
 	*ret_fd = take_fd(&fd);
@@ -86,11 +91,13 @@ int mount_plan_open(struct mount_plan *m, struct err *e)
 		if (stat(op->source, &st) < 0) {
 			if (!op->optional)
 				return err_set(e, errno, "show %s at %s", op->source, op->dest);
-			op->kind = MOUNT_DIR; /* an empty folder in its place, as on a machine that has it empty */
+			op->kind =
+				MOUNT_DIR; /* an empty folder in its place, as on a machine that has it empty */
 			op->mode = 0755;
 			continue;
 		}
-		if (op_clones(op) && geteuid() == 0 && (r = tree_clone(op, &op->tree_fd, e)) < 0 && r != -EPERM)
+		if (op_clones(op) && geteuid() == 0 && (r = tree_clone(op, &op->tree_fd, e)) < 0 &&
+		    r != -EPERM)
 			return r; /* EPERM: root without CAP_SYS_ADMIN, in a container: then the child does it, as for others */
 		op->mode = S_ISDIR(st.st_mode) ? S_IFDIR | 0755 : S_IFREG | 0644;
 	}
@@ -118,7 +125,8 @@ static int skeleton_parents(int root_fd, const char *path, struct err *e)
 
 static int skeleton_file(int root_fd, const struct mount_op *op, struct err *e)
 {
-	CLOSE_FD int fd = openat(root_fd, op->dest + 1, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, op->mode);
+	CLOSE_FD int fd =
+		openat(root_fd, op->dest + 1, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, op->mode);
 	int r = fd < 0 ? -errno : write_all(fd, op->data, op->len);
 	return r < 0 ? err_set(e, -r, "write %s in the view", op->dest) : 0;
 }
@@ -141,29 +149,33 @@ static int skeleton_dir(int root_fd, const char *dest, mode_t mode, struct err *
  */
 static int attach(const struct builder *b, int tree_fd, const char *dest, struct err *e)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	CLOSE_FD int at = (int) syscall(SYS_openat2, b->root_fd, dest, &how, sizeof(how));
 	if (at < 0)
 		return err_set(e, errno, "find %s in the view", dest);
-	if (syscall(SYS_move_mount, tree_fd, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (syscall(SYS_move_mount, tree_fd, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
+	    0)
 		return err_set(e, errno, "mount at %s", dest);
 	return 0;
 }
 
 /* options: pairs of key and value, a value of NULL is a flag. */
-static int attach_new(const struct builder *b, const char *type, const char *const (*options)[2], const char *dest,
-    struct err *e)
+static int attach_new(const struct builder *b, const char *type, const char *const (*options)[2],
+		      const char *dest, struct err *e)
 {
 	CLOSE_FD int fs = (int) syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
 	if (fs < 0)
 		return err_set(e, errno, "open a %s file system for %s", type, dest);
 	for (; options && (*options)[0]; options++)
-		if (syscall(SYS_fsconfig, fs, (*options)[1] ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, (*options)[0],
-			(*options)[1], 0) < 0)
-			return err_set(e, errno, "set %s of the %s file system at %s", (*options)[0], type, dest);
+		if (syscall(SYS_fsconfig, fs, (*options)[1] ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG,
+			    (*options)[0], (*options)[1], 0) < 0)
+			return err_set(e, errno, "set %s of the %s file system at %s", (*options)[0], type,
+				       dest);
 	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return err_set(e, errno, "create the %s file system at %s", type, dest);
-	CLOSE_FD int mnt = (int) syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	CLOSE_FD int mnt =
+		(int) syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (mnt < 0)
 		return err_set(e, errno, "mount the %s file system at %s", type, dest);
 	return attach(b, mnt, dest, e);
@@ -175,7 +187,8 @@ static int attach_work(const struct builder *b, const struct mount_op *op, struc
 	int r = skeleton_dir(b->root_fd, op->dest, op->mode, e);
 	if (r < 0)
 		return r;
-	CLOSE_FD int fd = (int) syscall(SYS_open_tree, b->root_fd, op->dest + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	CLOSE_FD int fd =
+		(int) syscall(SYS_open_tree, b->root_fd, op->dest + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (fd < 0)
 		return err_set(e, errno, "open %s in the view", op->dest);
 	return attach(b, fd, op->dest, e);
@@ -196,8 +209,11 @@ static int attach_overlay(const struct builder *b, const struct mount_op *op, st
 		return r;
 	if (fchdir(b->root_fd) < 0)
 		return err_set(e, errno, "enter the view");
-	const char *const options[][2] = { { "lowerdir", lower }, { "upperdir", ".project/upper" },
-		{ "workdir", ".project/work" }, { "userxattr", NULL }, { NULL, NULL } };
+	const char *const options[][2] = { { "lowerdir", lower },
+					   { "upperdir", ".project/upper" },
+					   { "workdir", ".project/work" },
+					   { "userxattr", NULL },
+					   { NULL, NULL } };
 	return attach_new(b, "overlay", options, op->dest, e);
 }
 
@@ -205,8 +221,8 @@ static int attach_overlay(const struct builder *b, const struct mount_op *op, st
 static int attach_clone(const struct builder *b, const struct mount_op *op, int tree_fd, struct err *e)
 {
 	bool is_dir = S_ISDIR(op->mode);
-	if (is_dir ? mkdirat(b->root_fd, op->dest + 1, 0755) < 0 :
-		     mknodat(b->root_fd, op->dest + 1, S_IFREG | 0444, 0) < 0)
+	if (is_dir ? mkdirat(b->root_fd, op->dest + 1, 0755) < 0
+		   : mknodat(b->root_fd, op->dest + 1, S_IFREG | 0444, 0) < 0)
 		if (errno != EEXIST)
 			return err_set(e, errno, "make a place for %s at %s", op->source, op->dest);
 	return attach(b, tree_fd, op->dest, e);
@@ -228,26 +244,20 @@ static int carry_out(const struct builder *b, const struct mount_op *op, int tre
 		return r;
 	switch (op->kind) {
 	case MOUNT_BIND:
-	case MOUNT_DEVICE:
-		return attach_clone(b, op, tree_fd, e);
-	case MOUNT_WORK:
-		return attach_work(b, op, e);
-	case MOUNT_OVERLAY:
-		return attach_overlay(b, op, e);
+	case MOUNT_DEVICE: return attach_clone(b, op, tree_fd, e);
+	case MOUNT_WORK: return attach_work(b, op, e);
+	case MOUNT_OVERLAY: return attach_overlay(b, op, e);
 	case MOUNT_PROC:
 		r = skeleton_dir(b->root_fd, op->dest, 0555, e);
 		return r < 0 ? r : attach_new(b, "proc", NULL, op->dest, e);
-	case MOUNT_DIR:
-		return skeleton_dir(b->root_fd, op->dest, op->mode, e);
+	case MOUNT_DIR: return skeleton_dir(b->root_fd, op->dest, op->mode, e);
 	case MOUNT_LINK:
 		if (symlinkat(op->source, b->root_fd, op->dest + 1) < 0 && errno != EEXIST)
 			return err_set(e, errno, "make the link %s in the view", op->dest);
 		return 0;
 	case MOUNT_FILE:
-	case MOUNT_WRITE:
-		return skeleton_file(b->root_fd, op, e);
-	case MOUNT_READ_ONLY:
-		return make_read_only(b, op, e);
+	case MOUNT_WRITE: return skeleton_file(b->root_fd, op, e);
+	case MOUNT_READ_ONLY: return make_read_only(b, op, e);
 	}
 	return 0;
 }
@@ -267,10 +277,12 @@ static int size_work(const struct builder *b, struct err *e)
 		return err_set(e, errno, "reopen the view's tmpfs");
 	uint64_t used = (fs.f_blocks - fs.f_bfree) * (uint64_t) fs.f_bsize;
 	snprintf(size, sizeof(size), "%llu", (unsigned long long) (b->plan->space + used));
-	snprintf(inodes, sizeof(inodes), "%llu", (unsigned long long) (b->plan->inodes + (fs.f_files - fs.f_ffree)));
-	if ((b->plan->space != UINT64_MAX && syscall(SYS_fsconfig, fd, FSCONFIG_SET_STRING, "size", size, 0) < 0) ||
+	snprintf(inodes, sizeof(inodes), "%llu",
+		 (unsigned long long) (b->plan->inodes + (fs.f_files - fs.f_ffree)));
+	if ((b->plan->space != UINT64_MAX &&
+	     syscall(SYS_fsconfig, fd, FSCONFIG_SET_STRING, "size", size, 0) < 0) ||
 	    (b->plan->inodes != UINT64_MAX &&
-		syscall(SYS_fsconfig, fd, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0) ||
+	     syscall(SYS_fsconfig, fd, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0) ||
 	    syscall(SYS_fsconfig, fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
 		return err_set(e, errno, "limit the writable places to %s bytes and %s inodes", size, inodes);
 	return 0;
@@ -283,7 +295,8 @@ static int root_create(const struct mount_plan *m, int *ret_fd, struct err *e)
 	for (size_t i = 0; i < m->count; i++)
 		if (m->ops[i].kind == MOUNT_OVERLAY && str_starts(m->ops[i].source, STAGE_A))
 			stage = STAGE_B;
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) /* nothing from here reaches the host's mounts */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) <
+	    0) /* nothing from here reaches the host's mounts */
 		return err_set(e, errno, "part the mounts from the host's");
 	/* The kernel's default is half the memory; without a limit asked for that is what stands. */
 	if (mount("belljar", stage, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") < 0)
@@ -315,7 +328,8 @@ int mount_plan_apply(const struct mount_plan *m, struct err *e)
 	umask(0);
 	for (size_t i = 0; i < m->count; i++) { /* all sources first: then the old root may be covered */
 		tree_fds[i] = m->ops[i].tree_fd;
-		if (tree_fds[i] < 0 && op_clones(&m->ops[i]) && (r = tree_clone(&m->ops[i], &tree_fds[i], e)) < 0)
+		if (tree_fds[i] < 0 && op_clones(&m->ops[i]) &&
+		    (r = tree_clone(&m->ops[i], &tree_fds[i], e)) < 0)
 			return r;
 	}
 	if ((r = root_create(m, &root_fd, e)) < 0)

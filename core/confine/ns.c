@@ -51,7 +51,8 @@ int sync_send(int sync_fd, const struct sync_msg *m)
 {
 	ssize_t n;
 	do
-		n = write(sync_fd, m, sizeof(*m)); /* not sendmsg: the filter may put that to the supervisor */
+		n = write(sync_fd, m,
+			  sizeof(*m)); /* not sendmsg: the filter may put that to the supervisor */
 	while (n < 0 && errno == EINTR);
 	return n == (ssize_t) sizeof(*m) ? 0 : -(n < 0 ? errno : EPROTO);
 }
@@ -81,7 +82,9 @@ int ns_loopback_up(struct err *e)
  */
 int ns_counts(struct err *e)
 {
-	static const struct { const char *path, *value; } counts[] = {
+	static const struct {
+		const char *path, *value;
+	} counts[] = {
 		{ "/proc/sys/user/max_user_namespaces", "0" },
 		{ "/proc/sys/user/max_inotify_instances", "64" },
 		{ "/proc/sys/user/max_inotify_watches", "8192" },
@@ -107,7 +110,8 @@ int ns_shm_max(uint64_t bytes, struct err *e)
 	snprintf(text, sizeof(text), "%llu", (unsigned long long) bytes);
 	r = file_write_str(AT_FDCWD, "/proc/sys/kernel/shmmax", text, e);
 	if (r == 0) {
-		snprintf(text, sizeof(text), "%llu", (unsigned long long) (bytes / (uint64_t) sysconf(_SC_PAGESIZE)));
+		snprintf(text, sizeof(text), "%llu",
+			 (unsigned long long) (bytes / (uint64_t) sysconf(_SC_PAGESIZE)));
 		r = file_write_str(AT_FDCWD, "/proc/sys/kernel/shmall", text, e);
 	}
 	return r == -EACCES || r == -EPERM || r == -ENOENT ? 0 : r;

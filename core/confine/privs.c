@@ -21,7 +21,8 @@
 
 int signals_reset(struct err *e)
 {
-	for (int s = 1; s < NSIG; s++) /* SIGKILL, SIGSTOP and the C library's own answer EINVAL: nothing to reset there */
+	for (int s = 1; s < NSIG;
+	     s++) /* SIGKILL, SIGSTOP and the C library's own answer EINVAL: nothing to reset there */
 		signal(s, SIG_DFL);
 	sigset_t none;
 	sigemptyset(&none);
@@ -63,7 +64,7 @@ int rlimits_apply(const struct rlimit_want *want, size_t count, struct err *e)
 			lim.rlim_cur = lim.rlim_max;
 		if (setrlimit(want[i].resource, &lim) < 0)
 			return err_set(e, errno, "set resource limit %d to %llu", want[i].resource,
-			    (unsigned long long) want[i].soft);
+				       (unsigned long long) want[i].soft);
 	}
 	return 0;
 }
@@ -114,7 +115,9 @@ int caps_bound_drop(struct err *e)
 {
 	for (cap_value_t v = 0; cap_get_bound(v) >= 0; v++)
 		if (cap_drop_bound(v) < 0)
-			return errno == EPERM ? 0 : err_set(e, errno, "drop capability %d from the bounding set", v);
+			return errno == EPERM
+				       ? 0
+				       : err_set(e, errno, "drop capability %d from the bounding set", v);
 	return 0;
 }
 

@@ -26,15 +26,17 @@ static void reaper_hide(void)
 	char stat[1024], *p;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_NAME, "init", 0, 0, 0);
-	if (file_read_small(AT_FDCWD, "/proc/self/stat", stat, sizeof(stat)) <= 0 || !(p = strrchr(stat, ')')))
+	if (file_read_small(AT_FDCWD, "/proc/self/stat", stat, sizeof(stat)) <= 0 ||
+	    !(p = strrchr(stat, ')')))
 		return;
 	unsigned long field[53] = { 0 }; /* proc(5): 48 arg_start, 49 arg_end, 50 env_start, 51 env_end */
 	int n = 3;
-	for (p += 4; n < 52 && *p; ) /* behind ") S " comes field 4 */
+	for (p += 4; n < 52 && *p;) /* behind ") S " comes field 4 */
 		field[++n] = strtoul(p, &p, 10);
 	for (int i = 48; i <= 50; i += 2)
 		if (n >= i + 1 && field[i + 1] > field[i])
-			memset((void *) field[i], 0, field[i + 1] - field[i]); /* NOLINT: the kernel says so */
+			memset((void *) field[i], 0,
+			       field[i + 1] - field[i]); /* NOLINT: the kernel says so */
 }
 
 /* wchar of this process and of every one it has waited for, which by now is the whole tree (proc(5), "io"). */

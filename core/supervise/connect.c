@@ -86,8 +86,9 @@ int netless_socket(struct netless *n, int domain, int type, int protocol, int *r
 		return r;
 	char control[CMSG_SPACE(sizeof(int))];
 	struct iovec iov = { .iov_base = &error, .iov_len = sizeof(error) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-		.msg_controllen = sizeof(control) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
+	};
 	if (send(n->fd, &a, sizeof(a), MSG_NOSIGNAL) < 0 || recvmsg(n->fd, &msg, MSG_CMSG_CLOEXEC) <= 0)
 		return -EPERM;
 	struct cmsghdr *h = CMSG_FIRSTHDR(&msg);

@@ -28,7 +28,7 @@ static bool search_folder(struct search *s, int parent, const char *name, int de
 	bool found = false;
 	if (!dir)
 		return false;
-	for (struct dirent *d; !found && s->looks < LOOKS_MAX && (d = readdir(dir)); ) {
+	for (struct dirent *d; !found && s->looks < LOOKS_MAX && (d = readdir(dir));) {
 		struct stat st;
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 			continue;

@@ -116,11 +116,22 @@ static void inherited_end(const char *run_id)
 /* The supervisor is gone without a last word. */
 static struct event *lost(struct run *r)
 {
-	struct event ev = { .type = EVENT_EXIT, .seq = r->last_seq + 1, .t_ns = r->last_t_ns, .exit = {
-		.verdict = VERDICT_LOST, .status = -1,
-		.evidence = "the supervisor died; everything of the run was ended and removed", .wall_s = UNKNOWN_F64,
-		.cpu_s = UNKNOWN_F64, .memory_peak = UNKNOWN_U64, .processes_peak = UNKNOWN_U64, .written = UNKNOWN_U64,
-		.space_peak = UNKNOWN_U64, .processes_left = 0, .quiet_after_s = UNKNOWN_F64 } };
+	struct event ev = {
+		.type = EVENT_EXIT,
+		.seq = r->last_seq + 1,
+		.t_ns = r->last_t_ns,
+		.exit = { .verdict = VERDICT_LOST,
+			  .status = -1,
+			  .evidence = "the supervisor died; everything of the run was ended and removed",
+			  .wall_s = UNKNOWN_F64,
+			  .cpu_s = UNKNOWN_F64,
+			  .memory_peak = UNKNOWN_U64,
+			  .processes_peak = UNKNOWN_U64,
+			  .written = UNKNOWN_U64,
+			  .space_peak = UNKNOWN_U64,
+			  .processes_left = 0,
+			  .quiet_after_s = UNKNOWN_F64 }
+	};
 	struct event *copy = NULL;
 	struct err e;
 	supervisor_reap(r);
@@ -160,17 +171,18 @@ static int say(struct run *r, const struct verb_msg *m)
 
 int run_stop(struct run *r, uint64_t grace_ns)
 {
-	return say(r, &(struct verb_msg) { .verb = VERB_STOP, .grace_ns = grace_ns });
+	return say(r, &(struct verb_msg){ .verb = VERB_STOP, .grace_ns = grace_ns });
 }
 
 int run_pause(struct run *r, bool on)
 {
-	return say(r, &(struct verb_msg) { .verb = on ? VERB_PAUSE : VERB_RESUME });
+	return say(r, &(struct verb_msg){ .verb = on ? VERB_PAUSE : VERB_RESUME });
 }
 
 int run_answer(struct run *r, uint64_t id, int decision)
 {
-	return say(r, &(struct verb_msg) { .verb = VERB_ANSWER, .id = id, .decision = (enum decision) decision });
+	return say(r,
+		   &(struct verb_msg){ .verb = VERB_ANSWER, .id = id, .decision = (enum decision) decision });
 }
 
 int run_stdin(struct run *r, const void *bytes, size_t len)

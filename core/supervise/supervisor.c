@@ -22,9 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define METER_NS  (100 * NS_PER_MS)
+#define METER_NS (100 * NS_PER_MS)
 #define MEMORY_NS (20 * NS_PER_MS)
-#define READ_BATCH 4            /* then the loop goes round */
+#define READ_BATCH 4 /* then the loop goes round */
 
 /* Which verb is legal in which state; what is not is ignored, as it crossed with an event that made it moot. */
 static const bool verb_legal[RUN_STATE_MAX][VERB_MAX] = {
@@ -33,7 +33,8 @@ static const bool verb_legal[RUN_STATE_MAX][VERB_MAX] = {
 
 /* ---- limits that were met, and killing ---- */
 
-void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt, ...)
+void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt,
+		      ...)
 {
 	char text[200];
 	va_list ap;
@@ -43,8 +44,11 @@ void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis,
 	va_start(ap, evidence_fmt);
 	vsnprintf(text, sizeof(text), evidence_fmt, ap);
 	va_end(ap);
-	struct event ev = { .type = EVENT_LIMIT, .basis = basis, .limit = { .name = limit_kinds[n].name,
-		.value = v->launch->policy->limit[n], .evidence = text } };
+	struct event ev = { .type = EVENT_LIMIT,
+			    .basis = basis,
+			    .limit = { .name = limit_kinds[n].name,
+				       .value = v->launch->policy->limit[n],
+				       .evidence = text } };
 	feed_emit(&v->feed, &ev);
 }
 
@@ -58,7 +62,8 @@ void supervisor_kill(struct supervisor *v, enum verdict why)
 		v->ended_ns = now_ns();
 	}
 	v->state = RUN_STOPPING;
-	(void) v->inst.backend->stop(&v->inst, true, &e); /* what it could not do, `end` does again and counts */
+	(void) v->inst.backend->stop(&v->inst, true,
+				     &e); /* what it could not do, `end` does again and counts */
 }
 
 static void on_grace_over(void *arg)
@@ -114,10 +119,13 @@ static void on_wire(void *arg, uint32_t events)
 	struct err e;
 	if (events & EPOLLOUT)
 		(void) feed_flush(&v->feed);
-	ssize_t n = events & (EPOLLIN | EPOLLHUP | EPOLLERR) ? wire_recv(fd, v->verb_space, sizeof(v->verb_space)) : -EAGAIN;
+	ssize_t n = events & (EPOLLIN | EPOLLHUP | EPOLLERR)
+			    ? wire_recv(fd, v->verb_space, sizeof(v->verb_space))
+			    : -EAGAIN;
 	if (n > 0 && verb_decode(v->verb_space, (size_t) n, &m, &e) == 0)
 		on_verb(v, &m);
-	if (n == 0 || (n < 0 && n != -EAGAIN) || v->feed.wire_fd < 0) { /* it died or left: nobody watches any more */
+	if (n == 0 || (n < 0 && n != -EAGAIN) ||
+	    v->feed.wire_fd < 0) { /* it died or left: nobody watches any more */
 		loop_unwatch_fd(v->loop, fd);
 		close_fd(&v->feed.wire_fd);
 		supervisor_kill(v, VERDICT_CANCELLED);
@@ -142,8 +150,10 @@ static void output_dropped(struct supervisor *v, enum stream which, uint64_t byt
 	char limit[24];
 	v->facts.output_dropped[which] += bytes;
 	supervisor_limit(v, LIMIT_OUTPUT, BASIS_COUNTER, "stdout and stderr together exceed %s: %s",
-	    format_bytes(v->launch->policy->limit[LIMIT_OUTPUT], limit, sizeof(limit)),
-	    v->launch->policy->on_output_limit == OUTPUT_STOP ? "stopped" : "the rest is counted and dropped");
+			 format_bytes(v->launch->policy->limit[LIMIT_OUTPUT], limit, sizeof(limit)),
+			 v->launch->policy->on_output_limit == OUTPUT_STOP
+				 ? "stopped"
+				 : "the rest is counted and dropped");
 	if (v->launch->policy->on_output_limit == OUTPUT_STOP)
 		supervisor_kill(v, VERDICT_OUTPUT);
 }
@@ -160,7 +170,8 @@ static int output_read(struct supervisor *v, enum stream which)
 	if (v->output_left != UNLIMITED)
 		v->output_left -= keep;
 	if (keep) {
-		struct event ev = { .type = EVENT_OUTPUT, .output = { .stream = which, .bytes = v->read_space, .len = keep } };
+		struct event ev = { .type = EVENT_OUTPUT,
+				    .output = { .stream = which, .bytes = v->read_space, .len = keep } };
 		feed_emit(&v->feed, &ev);
 	}
 	if (keep < (size_t) n)
@@ -228,7 +239,7 @@ static void on_wall(void *arg)
 	struct supervisor *v = arg;
 	char limit[24];
 	supervisor_limit(v, LIMIT_WALL, BASIS_ANSWERED, "%s by the supervisor's timer",
-	    format_ns(v->launch->policy->limit[LIMIT_WALL], limit, sizeof(limit)));
+			 format_ns(v->launch->policy->limit[LIMIT_WALL], limit, sizeof(limit)));
 	supervisor_kill(v, VERDICT_WALL_TIME);
 }
 
@@ -240,22 +251,23 @@ static void look_at_counters(struct supervisor *v)
 	if (cg->oom_kills != UNKNOWN_U64 && cg->oom_kills > 0) {
 		if (!v->facts.first_oom_ns)
 			v->facts.first_oom_ns = now_ns() - v->feed.start_ns;
-		supervisor_limit(v, LIMIT_MEMORY, BASIS_COUNTER, "oom_kill %llu", (unsigned long long) cg->oom_kills);
+		supervisor_limit(v, LIMIT_MEMORY, BASIS_COUNTER, "oom_kill %llu",
+				 (unsigned long long) cg->oom_kills);
 	}
 	if (cg->fork_failures != UNKNOWN_U64 && cg->fork_failures > 0)
 		supervisor_limit(v, LIMIT_PROCESSES, BASIS_COUNTER, "pids.events max %llu",
-		    (unsigned long long) cg->fork_failures);
+				 (unsigned long long) cg->fork_failures);
 	if (v->meter.space == UNKNOWN_U64)
 		return;
 	if (limit[LIMIT_SPACE] != UNLIMITED && v->meter.space + 4096 > limit[LIMIT_SPACE]) {
 		v->facts.space_full = true;
 		supervisor_limit(v, LIMIT_SPACE, BASIS_SAMPLED, "%s used, none free",
-		    format_bytes(v->meter.space, text, sizeof(text)));
+				 format_bytes(v->meter.space, text, sizeof(text)));
 	}
 	if (limit[LIMIT_INODES] != UNLIMITED && v->meter.inodes >= limit[LIMIT_INODES]) {
 		v->facts.inodes_full = true;
 		supervisor_limit(v, LIMIT_INODES, BASIS_SAMPLED, "%llu files and folders, none free",
-		    (unsigned long long) v->meter.inodes);
+				 (unsigned long long) v->meter.inodes);
 	}
 }
 
@@ -270,7 +282,7 @@ static void on_meter(void *arg)
 	if (cpu_limit != UNLIMITED && v->meter.cpu_ns > cpu_limit && v->state == RUN_RUNNING) {
 		char used[24];
 		supervisor_limit(v, LIMIT_CPU, BASIS_SAMPLED, "the tree used %s",
-		    format_ns(v->meter.cpu_ns, used, sizeof(used)));
+				 format_ns(v->meter.cpu_ns, used, sizeof(used)));
 		supervisor_kill(v, VERDICT_CPU_TIME);
 	}
 	if (v->feed.record)
@@ -287,7 +299,7 @@ static void on_memory(void *arg)
 	if (v->meter.memory <= limit || v->state != RUN_RUNNING)
 		return;
 	supervisor_limit(v, LIMIT_MEMORY, BASIS_SAMPLED, "%s over the tree by proportional size",
-	    format_bytes(v->meter.memory, text, sizeof(text)));
+			 format_bytes(v->meter.memory, text, sizeof(text)));
 	supervisor_kill(v, VERDICT_MEMORY);
 }
 
@@ -345,11 +357,18 @@ static bool reap_children(struct supervisor *v)
 static void emit_start(struct supervisor *v)
 {
 	const struct launch *l = v->launch;
-	struct event ev = { .type = EVENT_START, .start = {
-		.argv = (const char *const *) v->inst.argv, .argv_count = strv_len(v->inst.argv), .preset = l->policy->name,
-		.backend = l->policy->backend, .language = l->language ? l->language->name : NULL, .title = l->title,
-		.recording = v->feed.record ? record_path(v->feed.record) : NULL, .limits = v->inst.limits,
-		.limit_count = LIMIT_MAX, .layers = v->inst.layers, .layer_count = v->inst.layer_count } };
+	struct event ev = { .type = EVENT_START,
+			    .start = { .argv = (const char *const *) v->inst.argv,
+				       .argv_count = strv_len(v->inst.argv),
+				       .preset = l->policy->name,
+				       .backend = l->policy->backend,
+				       .language = l->language ? l->language->name : NULL,
+				       .title = l->title,
+				       .recording = v->feed.record ? record_path(v->feed.record) : NULL,
+				       .limits = v->inst.limits,
+				       .limit_count = LIMIT_MAX,
+				       .layers = v->inst.layers,
+				       .layer_count = v->inst.layer_count } };
 	feed_emit(&v->feed, &ev);
 }
 
@@ -365,9 +384,11 @@ static int watch_all(struct supervisor *v, struct err *e)
 	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_wire, v, e)) < 0 ||
 	    (r = notify_start(v, e)) < 0 || (r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
 		return r;
-	if (limit[LIMIT_WALL] != UNLIMITED && (r = loop_timer(v->loop, limit[LIMIT_WALL], 0, on_wall, v, e)) < 0)
+	if (limit[LIMIT_WALL] != UNLIMITED &&
+	    (r = loop_timer(v->loop, limit[LIMIT_WALL], 0, on_wall, v, e)) < 0)
 		return r;
-	if (v->inst.memory_by_supervisor && (r = loop_timer(v->loop, MEMORY_NS, MEMORY_NS, on_memory, v, e)) < 0)
+	if (v->inst.memory_by_supervisor &&
+	    (r = loop_timer(v->loop, MEMORY_NS, MEMORY_NS, on_memory, v, e)) < 0)
 		return r;
 	return 0;
 }
@@ -382,8 +403,7 @@ static int start(struct supervisor *v, struct err *e)
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
-	if ((r = loop_new(&v->loop, e)) < 0 ||
-	    (r = loop_watch_signals(v->loop, &set, on_signal, v, e)) < 0 ||
+	if ((r = loop_new(&v->loop, e)) < 0 || (r = loop_watch_signals(v->loop, &set, on_signal, v, e)) < 0 ||
 	    (r = backend_find(v->launch->policy->backend, &b, e)) < 0)
 		return r;
 	if (!v->launch->no_record && (r = record_create(v->launch, &v->feed.record, e)) < 0)
@@ -431,7 +451,7 @@ static void last_facts(struct supervisor *v)
 	if (getrusage(RUSAGE_CHILDREN, &ru) == 0) {
 		/* Everything was waited for by now, so these are whole; the largest process is a floor for the tree's peak. */
 		uint64_t cpu = ((uint64_t) ru.ru_utime.tv_sec + (uint64_t) ru.ru_stime.tv_sec) * NS_PER_S +
-			((uint64_t) ru.ru_utime.tv_usec + (uint64_t) ru.ru_stime.tv_usec) * 1000;
+			       ((uint64_t) ru.ru_utime.tv_usec + (uint64_t) ru.ru_stime.tv_usec) * 1000;
 		if (f->cg.cpu_ns == UNKNOWN_U64 && cpu > f->cpu_ns)
 			f->cpu_ns = cpu;
 		if (!v->meter.memory_exact && (uint64_t) ru.ru_maxrss << 10 > f->memory_peak)
@@ -462,7 +482,8 @@ static void end_run(struct supervisor *v)
 			look_at_counters(v);
 			meter_emit(&v->meter, &v->inst, &v->feed);
 			last_facts(v);
-			if (!v->facts.setup_code && v->inst.backend->collect(&v->inst, v->launch, on_changed, v, &e) < 0)
+			if (!v->facts.setup_code &&
+			    v->inst.backend->collect(&v->inst, v->launch, on_changed, v, &e) < 0)
 				emit_error(v, e.text);
 		}
 		notify_stop(v);
@@ -478,7 +499,8 @@ static void finish(struct supervisor *v)
 	if (v->facts.setup_code)
 		emit_error(v, v->facts.setup_text);
 	if (v->inst.backend)
-		v->inst.backend->done(&v->inst); /* before the exit event: whoever has read it finds nothing left */
+		v->inst.backend->done(
+			&v->inst); /* before the exit event: whoever has read it finds nothing left */
 	verdict_make(&v->facts, v->inst.limits, &ev, &space);
 	v->state = RUN_DONE;
 	if (v->feed.record && record_flush(v->feed.record) < 0)
@@ -530,7 +552,7 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 	} else {
 		v->started = true;
 		close_fd(&launch.stdin_fd); /* the target has its own */
-		for (bool over = false; !over && loop_once(v->loop, -1, &e) >= 0; ) {
+		for (bool over = false; !over && loop_once(v->loop, -1, &e) >= 0;) {
 			output_pace(v);
 			if (v->feed.wire_fd >= 0)
 				wire_watch(v);

@@ -20,16 +20,17 @@ struct frame {
 	uint8_t bytes[];
 };
 struct feed {
-	int wire_fd;              /* to the front end; -1 once it is gone */
-	struct record *record;    /* NULL: not recorded */
+	int wire_fd;           /* to the front end; -1 once it is gone */
+	struct record *record; /* NULL: not recorded */
 	uint64_t seq, start_ns;
 	struct frame *head, **tail; /* frames that the socket did not take yet */
 	size_t queued;
 	uint64_t recorded_output, dropped; /* events that no room was left for */
 	uint8_t space[WIRE_FRAME_MAX];
 };
-#define FEED_QUEUE_PAUSE (1u << 20) /* above it the target's output is not read on: the pipe fills, it waits */
-#define FEED_QUEUE_MAX   (8u << 20) /* above it events are dropped, and counted */
+#define FEED_QUEUE_PAUSE \
+	(1u << 20)                /* above it the target's output is not read on: the pipe fills, it waits */
+#define FEED_QUEUE_MAX (8u << 20) /* above it events are dropped, and counted */
 
 void feed_init(struct feed *s, int wire_fd);
 void feed_emit(struct feed *s, struct event *ev); /* fills seq and t_ns */
@@ -40,14 +41,14 @@ void feed_done(struct feed *s);
 /* ---- group.c: floods of like events become one with a count; memory stays what it is ---- */
 
 #define GROUPS_MAX 128
-#define GROUP_TOLD_MAX 1000   /* events of one type between two ticks; what comes after is only counted */
+#define GROUP_TOLD_MAX 1000 /* events of one type between two ticks; what comes after is only counted */
 struct group {
-	uint64_t count;           /* since it was last told */
-	struct event ev;          /* strings in `text` */
+	uint64_t count;  /* since it was last told */
+	struct event ev; /* strings in `text` */
 	struct event_arg args[6];
 	char text[384];
 };
-struct group_table {          /* of one type of event: a flood of files hides no refused call */
+struct group_table { /* of one type of event: a flood of files hides no refused call */
 	uint64_t key[GROUPS_MAX];
 	struct group at[GROUPS_MAX];
 	size_t used;
@@ -63,17 +64,17 @@ void group_tick(struct groups *g, struct feed *s);
 /* ---- facts: what the kernel and our own answers said; the verdict is made from these and nothing else ---- */
 
 struct facts {
-	bool ended;               /* the target's wait status is known */
+	bool ended; /* the target's wait status is known */
 	int wait_status;
-	enum verdict killed_for;  /* our own kill record */
-	uint64_t killed_at_ns;    /* since the start */
-	int setup_code;           /* errno of a start that failed; 0: it did not */
+	enum verdict killed_for; /* our own kill record */
+	uint64_t killed_at_ns;   /* since the start */
+	int setup_code;          /* errno of a start that failed; 0: it did not */
 	bool exec_failed;
 	char setup_text[512];
 	struct cgroup_reading cg; /* at the end; all UINT64_MAX without a control group */
 	uint64_t enomem_answered, enomem_largest, eagain_answered;
 	bool space_full, inodes_full, file_at_limit;
-	char policy_call[32];     /* on_denied = kill: the call that struck */
+	char policy_call[32]; /* on_denied = kill: the call that struck */
 	uint64_t cpu_ns, wall_ns, memory_peak, processes_peak, written, space_peak;
 	uint64_t first_oom_ns;
 	uint64_t output_dropped[STREAM_MAX];
@@ -87,7 +88,7 @@ struct verdict_space {
 	const char *met[LIMIT_MAX];
 };
 void verdict_make(const struct facts *f, const struct event_limit limits[LIMIT_MAX], struct event *ret_exit,
-    struct verdict_space *space);
+		  struct verdict_space *space);
 
 /* ---- meter.c ---- */
 
@@ -96,9 +97,9 @@ struct meter {
 	uint64_t cpu_ns, memory, memory_peak, tasks, tasks_peak, written, space, space_peak, inodes;
 	uint64_t space_base, inodes_base; /* what the skeleton takes */
 	uint64_t last_ns, last_cpu_ns, last_written;
-	bool memory_exact;        /* by the kernel; else a sample */
-	bool written_whole;       /* nothing that ended is missing in it */
-	bool memory_by_parts;     /* that sample is of proportional sizes */
+	bool memory_exact;    /* by the kernel; else a sample */
+	bool written_whole;   /* nothing that ended is missing in it */
+	bool memory_by_parts; /* that sample is of proportional sizes */
 };
 void meter_start(struct meter *m, const struct instance *i);
 void meter_read(struct meter *m, const struct instance *i);
@@ -108,7 +109,7 @@ uint64_t meter_tasks(const struct instance *i); /* without ours */
 /* ---- connect.c: sockets without a network, for a target that has no network namespace ---- */
 
 struct netless {
-	pid_t pid;                /* of the helper, which lives in an empty network namespace; 0: not started */
+	pid_t pid; /* of the helper, which lives in an empty network namespace; 0: not started */
 	int fd;
 };
 /* netless_socket: a new socket of that kind from the helper, started when first needed. Gives: *ret_fd. */
@@ -134,18 +135,18 @@ struct supervisor {
 	struct meter meter;
 	struct facts facts;
 	struct netless netless;
-	struct notify *notify;    /* notify.c's own; NULL: nothing is watched */
+	struct notify *notify; /* notify.c's own; NULL: nothing is watched */
 	enum run_state state;
 	bool started, paused, reap, output_waits;
 	bool limit_told[LIMIT_MAX];
-	int out_fd[STREAM_MAX];   /* Borrowed from the instance; -1 when at its end */
+	int out_fd[STREAM_MAX]; /* Borrowed from the instance; -1 when at its end */
 	uint64_t output_left;
-	uint64_t ended_ns;        /* when the target ended or was killed */
+	uint64_t ended_ns; /* when the target ended or was killed */
 	char read_space[64 << 10];
 	uint8_t verb_space[WIRE_FRAME_MAX];
 };
 void supervisor_kill(struct supervisor *v, enum verdict why);
-void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt,
+		      ...) __attribute__((format(printf, 4, 5)));
 /* supervisor_main: all of a supervisor's life. Never returns. */
 _Noreturn void supervisor_main(const struct launch *l, int wire_fd);

@@ -53,18 +53,20 @@ static bool met_memory(const struct facts *f)
 
 static bool met_processes(const struct facts *f)
 {
-	return counter(f->cg.fork_failures) > 0 || f->eagain_answered > 0 || f->killed_for == VERDICT_PROCESSES;
+	return counter(f->cg.fork_failures) > 0 || f->eagain_answered > 0 ||
+	       f->killed_for == VERDICT_PROCESSES;
 }
 
 static bool met_file_size(const struct facts *f)
 {
-	return f->file_at_limit || (f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXFSZ);
+	return f->file_at_limit ||
+	       (f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXFSZ);
 }
 
 static bool met_cpu(const struct facts *f)
 {
 	return f->killed_for == VERDICT_CPU_TIME ||
-		(f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXCPU);
+	       (f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXCPU);
 }
 
 static void say_memory(const struct say *s)
@@ -75,38 +77,45 @@ static void say_memory(const struct say *s)
 	format_bytes(f->memory_peak, peak, sizeof(peak));
 	if (counter(f->cg.oom_kills))
 		evidence(s, "limit %s, peak %s, oom_kill %llu, at %.1f s", limit, peak,
-		    (unsigned long long) f->cg.oom_kills, (double) f->first_oom_ns / 1e9);
+			 (unsigned long long) f->cg.oom_kills, (double) f->first_oom_ns / 1e9);
 	else if (f->killed_for == VERDICT_MEMORY)
-		evidence(s, "limit %s, measured %s over the tree by proportional size, stopped at %.1f s", limit, peak,
-		    (double) f->killed_at_ns / 1e9);
+		evidence(s, "limit %s, measured %s over the tree by proportional size, stopped at %.1f s",
+			 limit, peak, (double) f->killed_at_ns / 1e9);
 	else
-		evidence(s, "limit %s: an allocation of %s was answered ENOMEM %llu times, and the target ended in failure",
-		    limit, format_bytes(f->enomem_largest, largest, sizeof(largest)), (unsigned long long) f->enomem_answered);
+		evidence(s,
+			 "limit %s: an allocation of %s was answered ENOMEM %llu times, and the target ended "
+			 "in failure",
+			 limit, format_bytes(f->enomem_largest, largest, sizeof(largest)),
+			 (unsigned long long) f->enomem_answered);
 }
 
 static void say_processes(const struct say *s)
 {
 	char by[64];
 	if (counter(s->f->cg.fork_failures))
-		snprintf(by, sizeof(by), "%llu counted in pids.events", (unsigned long long) s->f->cg.fork_failures);
+		snprintf(by, sizeof(by), "%llu counted in pids.events",
+			 (unsigned long long) s->f->cg.fork_failures);
 	else
 		snprintf(by, sizeof(by), "%llu answered EAGAIN", (unsigned long long) s->f->eagain_answered);
-	evidence(s, "limit %llu tasks, peak %llu, refused forks: %s", (unsigned long long) s->limits[LIMIT_PROCESSES].asked,
-	    (unsigned long long) s->f->processes_peak, by);
+	evidence(s, "limit %llu tasks, peak %llu, refused forks: %s",
+		 (unsigned long long) s->limits[LIMIT_PROCESSES].asked,
+		 (unsigned long long) s->f->processes_peak, by);
 }
 
 static void say_space(const struct say *s)
 {
 	char limit[24];
 	if (met_file_size(s->f))
-		evidence(s, "file size limit %s: %s", format_bytes(s->limits[LIMIT_FILE_SIZE].asked, limit, sizeof(limit)),
-		    s->f->file_at_limit ? "a file of exactly that size stands there" : "ended by SIGXFSZ");
+		evidence(s, "file size limit %s: %s",
+			 format_bytes(s->limits[LIMIT_FILE_SIZE].asked, limit, sizeof(limit)),
+			 s->f->file_at_limit ? "a file of exactly that size stands there"
+					     : "ended by SIGXFSZ");
 	else if (s->f->space_full)
 		evidence(s, "limit %s for all writable places, full when looked at",
-		    format_bytes(s->limits[LIMIT_SPACE].asked, limit, sizeof(limit)));
+			 format_bytes(s->limits[LIMIT_SPACE].asked, limit, sizeof(limit)));
 	else
 		evidence(s, "limit of %llu files and folders, all used when looked at",
-		    (unsigned long long) s->limits[LIMIT_INODES].asked);
+			 (unsigned long long) s->limits[LIMIT_INODES].asked);
 }
 
 /* Our own kill record: each of these was decided by us, at a time. */
@@ -118,27 +127,25 @@ static enum verdict by_record(const struct say *s)
 	switch (f->killed_for) {
 	case VERDICT_WALL_TIME:
 		evidence(s, "limit %s, stopped at %.2f s by the supervisor's timer; cpu %.2f s",
-		    format_ns(s->limits[LIMIT_WALL].asked, limit, sizeof(limit)), at, (double) f->cpu_ns / 1e9);
+			 format_ns(s->limits[LIMIT_WALL].asked, limit, sizeof(limit)), at,
+			 (double) f->cpu_ns / 1e9);
 		break;
 	case VERDICT_CPU_TIME:
 		evidence(s, "limit %s, the tree had used %.2f s, stopped at %.2f s",
-		    format_ns(s->limits[LIMIT_CPU].asked, limit, sizeof(limit)), (double) f->cpu_ns / 1e9, at);
+			 format_ns(s->limits[LIMIT_CPU].asked, limit, sizeof(limit)),
+			 (double) f->cpu_ns / 1e9, at);
 		break;
 	case VERDICT_OUTPUT:
 		evidence(s, "limit %s, stopped at %.2f s as the preset says on_output_limit = stop",
-		    format_bytes(s->limits[LIMIT_OUTPUT].asked, limit, sizeof(limit)), at);
+			 format_bytes(s->limits[LIMIT_OUTPUT].asked, limit, sizeof(limit)), at);
 		break;
-	case VERDICT_MEMORY:
-		say_memory(s);
-		break;
+	case VERDICT_MEMORY: say_memory(s); break;
 	case VERDICT_POLICY:
-		evidence(s, "called %s, which the policy forbids with on_denied = kill, at %.2f s", f->policy_call, at);
+		evidence(s, "called %s, which the policy forbids with on_denied = kill, at %.2f s",
+			 f->policy_call, at);
 		break;
-	case VERDICT_CANCELLED:
-		evidence(s, "stopped by the person at %.2f s", at);
-		break;
-	default:
-		break;
+	case VERDICT_CANCELLED: evidence(s, "stopped by the person at %.2f s", at); break;
+	default: break;
 	}
 	return f->killed_for;
 }
@@ -149,7 +156,7 @@ static enum verdict by_end(const struct say *s)
 	const struct facts *f = s->f;
 	if (met_cpu(f)) {
 		evidence(s, "limit %.0f s of CPU time a process (RLIMIT_CPU): ended by SIGXCPU, cpu %.2f s",
-		    (double) s->limits[LIMIT_CPU].enforced / 1e9, (double) f->cpu_ns / 1e9);
+			 (double) s->limits[LIMIT_CPU].enforced / 1e9, (double) f->cpu_ns / 1e9);
 		return VERDICT_CPU_TIME;
 	}
 	if (ended_badly(f) && met_memory(f)) {
@@ -204,7 +211,7 @@ static int setup_status(const struct facts *f)
 }
 
 void verdict_make(const struct facts *f, const struct event_limit limits[LIMIT_MAX], struct event *ret_exit,
-    struct verdict_space *space)
+		  struct verdict_space *space)
 {
 	const struct say s = { f, limits, space };
 	enum verdict v;
@@ -219,19 +226,31 @@ void verdict_make(const struct facts *f, const struct event_limit limits[LIMIT_M
 		v = f->killed_for != VERDICT_NONE ? by_record(&s) : by_end(&s);
 	}
 	if (!f->setup_code && f->ended) {
-		status = WIFEXITED(f->wait_status) ? WEXITSTATUS(f->wait_status) : 128 + WTERMSIG(f->wait_status);
+		status = WIFEXITED(f->wait_status) ? WEXITSTATUS(f->wait_status)
+						   : 128 + WTERMSIG(f->wait_status);
 		if (WIFSIGNALED(f->wait_status)) {
 			signal_name(WTERMSIG(f->wait_status), space->signal);
 			signal = space->signal;
 		}
 	}
-	*ret_exit = (struct event) { .type = EVENT_EXIT, .exit = {
-		.verdict = v, .status = status, .signal = signal, .evidence = space->evidence,
-		.wall_s = (double) f->wall_ns / 1e9, .cpu_s = f->cpu_ns == UNKNOWN_U64 ? UNKNOWN_F64 : (double) f->cpu_ns / 1e9,
-		.memory_peak = f->memory_peak, .processes_peak = f->processes_peak, .written = f->written,
-		.space_peak = f->space_peak, .stdout_dropped = f->output_dropped[STREAM_STDOUT],
-		.stderr_dropped = f->output_dropped[STREAM_STDERR], .processes_left = f->processes_left,
-		.quiet_after_s = (double) f->quiet_ns / 1e9, .limits_met = space->met,
-		.limits_met_count = limits_met(&s, v),
-	} };
+	*ret_exit = (struct event){ .type = EVENT_EXIT,
+				    .exit = {
+					    .verdict = v,
+					    .status = status,
+					    .signal = signal,
+					    .evidence = space->evidence,
+					    .wall_s = (double) f->wall_ns / 1e9,
+					    .cpu_s = f->cpu_ns == UNKNOWN_U64 ? UNKNOWN_F64
+									      : (double) f->cpu_ns / 1e9,
+					    .memory_peak = f->memory_peak,
+					    .processes_peak = f->processes_peak,
+					    .written = f->written,
+					    .space_peak = f->space_peak,
+					    .stdout_dropped = f->output_dropped[STREAM_STDOUT],
+					    .stderr_dropped = f->output_dropped[STREAM_STDERR],
+					    .processes_left = f->processes_left,
+					    .quiet_after_s = (double) f->quiet_ns / 1e9,
+					    .limits_met = space->met,
+					    .limits_met_count = limits_met(&s, v),
+				    } };
 }

@@ -56,8 +56,15 @@ static struct event *next(struct rig *r)
 static void deny(struct rig *r, const char *call, int64_t number)
 {
 	struct event_arg args[] = { { "request", "PTRACE_ATTACH", 0 }, { "pid", NULL, number } };
-	struct event ev = { .type = EVENT_DENIED, .outcome = OUTCOME_REFUSED, .denied = { .pid = 4, .command = "python3",
-		.call = call, .args = args, .arg_count = 2, .error = "EPERM", .rule = "default:debug" } };
+	struct event ev = { .type = EVENT_DENIED,
+			    .outcome = OUTCOME_REFUSED,
+			    .denied = { .pid = 4,
+					.command = "python3",
+					.call = call,
+					.args = args,
+					.arg_count = 2,
+					.error = "EPERM",
+					.rule = "default:debug" } };
 	group_emit(&r->groups, &r->feed, &ev);
 	memset(args, 0, sizeof(args)); /* what was borrowed is gone: a group keeps its own */
 }
@@ -135,7 +142,8 @@ static void test_files_do_not_crowd_out_a_denial(void **state)
 	bool found = false;
 	for (int k = 0; k < 5000; k++) {
 		snprintf(path, sizeof(path), "/tmp/%d", k);
-		struct event ev = { .type = EVENT_FILE, .file = { .pid = 4, .command = "a", .op = "open", .path = path } };
+		struct event ev = { .type = EVENT_FILE,
+				    .file = { .pid = 4, .command = "a", .op = "open", .path = path } };
 		group_emit(&r->groups, &r->feed, &ev);
 		for (struct event *got; (got = next(r)); event_free(got))
 			;
@@ -153,7 +161,10 @@ static void test_long_strings_are_cut_not_overrun(void **state)
 	memset(path, 'p', sizeof(path) - 1);
 	path[sizeof(path) - 1] = 0;
 	for (int k = 0; k < 2; k++) {
-		struct event ev = { .type = EVENT_FILE, .file = { .pid = 4, .command = "a-command-name", .op = "open", .path = path } };
+		struct event ev = {
+			.type = EVENT_FILE,
+			.file = { .pid = 4, .command = "a-command-name", .op = "open", .path = path }
+		};
 		group_emit(&r->groups, &r->feed, &ev);
 	}
 	group_tick(&r->groups, &r->feed);

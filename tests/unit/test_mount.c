@@ -23,13 +23,13 @@
 
 #include <cmocka.h>
 
-#define SPACE  (1u << 20)
+#define SPACE (1u << 20)
 #define INODES 20
 
 typedef int (*check_fn)(void); /* in the child, inside the view: 0, or the line that failed */
-#define CHECK(x) \
-	do { \
-		if (!(x)) \
+#define CHECK(x)                         \
+	do {                             \
+		if (!(x))                \
 			return __LINE__; \
 	} while (0)
 
@@ -51,7 +51,8 @@ static int check_places(void)
 	CHECK(open("/usr/x", O_WRONLY | O_CREAT, 0600) < 0 && errno == EROFS);
 	CHECK(open("/etc/x", O_WRONLY | O_CREAT, 0600) < 0 && errno == EROFS);
 	CHECK(mkdir("/new", 0700) < 0 && errno == EROFS);
-	CHECK(file_read_small(AT_FDCWD, "/etc/greeting", text, sizeof(text)) == 5 && strcmp(text, "hello") == 0);
+	CHECK(file_read_small(AT_FDCWD, "/etc/greeting", text, sizeof(text)) == 5 &&
+	      strcmp(text, "hello") == 0);
 	CHECK(readlink("/bin", text, sizeof(text)) == 7 && memcmp(text, "usr/bin", 7) == 0);
 	CHECK(access("/bin/sh", X_OK) == 0);
 	CHECK(stat("/work", &st) == 0 && st.st_uid == 1000 && (st.st_mode & 07777) == 01777);
@@ -117,7 +118,7 @@ static void plan(struct mount_plan *m)
 		{ .kind = MOUNT_WORK, .dest = "/other", .mode = 0755 },
 		{ .kind = MOUNT_READ_ONLY, .dest = "/" },
 	};
-	*m = (struct mount_plan) { .space = SPACE, .inodes = INODES };
+	*m = (struct mount_plan){ .space = SPACE, .inodes = INODES };
 	for (size_t k = 0; k < ARRAY_LEN(ops); k++)
 		mount_plan_add(m, ops[k]);
 }
@@ -130,7 +131,8 @@ static _Noreturn void child(struct mount_plan *m, int sync_fd, check_fn check)
 		_exit(77);
 	if (write(sync_fd, "u", 1) != 1 || sync_wait(sync_fd, &e) < 0 || ids_apply(&c, &e) < 0)
 		_exit(78);
-	pid_t pid = fork(); /* the first in the new pid namespace: only from in there can its /proc be mounted */
+	pid_t pid =
+		fork(); /* the first in the new pid namespace: only from in there can its /proc be mounted */
 	if (pid == 0) {
 		if (mount_plan_apply(m, &e) < 0) {
 			dprintf(2, "%s\n", e.text);
@@ -201,7 +203,8 @@ static void test_missing_source_is_named(void **state)
 	struct mount_plan m = { 0 };
 	struct err e;
 	(void) state;
-	mount_plan_add(&m, (struct mount_op) { .kind = MOUNT_BIND, .source = "/proc/no-such-folder/x", .dest = "/data" });
+	mount_plan_add(&m, (struct mount_op){
+				   .kind = MOUNT_BIND, .source = "/proc/no-such-folder/x", .dest = "/data" });
 	assert_int_equal(mount_plan_open(&m, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "/proc/no-such-folder/x"));
 	assert_non_null(strstr(e.text, "/data"));

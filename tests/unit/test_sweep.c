@@ -138,7 +138,8 @@ static void test_marked_processes_end(void **state)
 	for (int k = 0; k < 2; k++) { /* until both have executed: before that their environment is ours */
 		snprintf(exe, sizeof(exe), "/proc/%d/comm", k ? other : marked);
 		for (int tries = 0; tries < 2000; tries++) {
-			if (file_read_small(AT_FDCWD, exe, link, sizeof(link)) > 0 && strcmp(link, "sleep") == 0)
+			if (file_read_small(AT_FDCWD, exe, link, sizeof(link)) > 0 &&
+			    strcmp(link, "sleep") == 0)
 				break;
 			usleep(1000);
 		}

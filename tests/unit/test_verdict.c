@@ -14,10 +14,14 @@
 
 #include <cmocka.h>
 
-#define EXITED(n)   ((n) << 8)
+#define EXITED(n) ((n) << 8)
 #define KILLED_BY(n) (n)
-#define NONE { .oom_kills = UNKNOWN_U64, .fork_failures = UNKNOWN_U64 }
+#define NONE                                                           \
+	{                                                              \
+		.oom_kills = UNKNOWN_U64, .fork_failures = UNKNOWN_U64 \
+	}
 
+/* clang-format off */
 static const struct event_limit limits[LIMIT_MAX] = {
 	[LIMIT_WALL] = { .name = "wall", .asked = 2 * NS_PER_S }, [LIMIT_CPU] = { .name = "cpu", .asked = NS_PER_S, .enforced = NS_PER_S },
 	[LIMIT_MEMORY] = { .name = "memory", .asked = 256 << 20 }, [LIMIT_PROCESSES] = { .name = "processes", .asked = 64 },
@@ -86,6 +90,7 @@ static const struct row {
 	{ "not executable", { .setup_code = EACCES, .exec_failed = true, .setup_text = "execute x", .cg = NONE }, VERDICT_SETUP_ERROR, 126,
 	    NULL, "execute x", NULL },
 };
+/* clang-format on */
 
 static void test_rows(void **state)
 {
