@@ -108,7 +108,7 @@ int cgroup_create(const char *run_id, const struct policy *p, struct cgroup **re
 enum cgroup_kind cgroup_kind(const struct cgroup *c);
 unsigned cgroup_controllers(const struct cgroup *c);     /* those that this run really has: bits of cgroup_controller */
 /* cgroup_clone_fd: for CLONE_INTO_CGROUP, or -1 (v1). cgroup_enter: by the child itself; v1 writes 0 to each `tasks`
- * (single-threaded: no lock is taken, facts 13), v2 does nothing. */
+ * (single-threaded: no lock is taken), v2 does nothing. */
 int cgroup_clone_fd(const struct cgroup *c);
 int cgroup_enter(const struct cgroup *c, struct err *e);
 /* The limit as the kernel says that it holds, and where: "cgroup v1 memory.limit_in_bytes". UNKNOWN where not set. */

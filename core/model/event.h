@@ -33,7 +33,7 @@ enum grade { GRADE_NONE, GRADE_SAMPLED, GRADE_SUPERVISOR, GRADE_KERNEL, GRADE_MA
 enum stream { STREAM_STDOUT, STREAM_STDERR, STREAM_MAX };
 enum layer_state { STATE_OFF, STATE_ON, STATE_PARTIAL, STATE_UNAVAILABLE, STATE_MAX };
 
-const char *event_type_name(enum event_type t); /* and for each enum its word in events.md; "" for the _NONE ones */
+const char *event_type_name(enum event_type t); /* and for each enum its word; "" for the _NONE ones */
 const char *outcome_name(enum outcome o);
 const char *layer_name(enum layer l);
 const char *basis_name(enum basis b);

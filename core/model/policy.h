@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Policy: the parsed form of a preset, everything that a run is allowed and limited to. Presets are INI files; an
- * unknown section, key or value is an error with file, line and the nearest known name. design.md has the keys.
+ * unknown section, key or value is an error with file, line and the nearest known name; `belljar preset keys` lists them.
  */
 #pragma once
 

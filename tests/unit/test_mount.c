@@ -55,7 +55,7 @@ static int check_places(void)
 	      strcmp(text, "hello") == 0);
 	CHECK(readlink("/bin", text, sizeof(text)) == 7 && memcmp(text, "usr/bin", 7) == 0);
 	CHECK(access("/bin/sh", X_OK) == 0);
-	CHECK(stat("/work", &st) == 0 && st.st_uid == 1000 && (st.st_mode & 07777) == 01777);
+	CHECK(stat("/place", &st) == 0 && st.st_uid == 1000 && (st.st_mode & 07777) == 01777);
 	CHECK(access("/root", F_OK) < 0 && access("/home", F_OK) < 0 && access("/sys", F_OK) < 0);
 	CHECK(access("/../etc/shadow", F_OK) < 0);
 	int fd = open("/dev/null", O_RDWR);
@@ -67,10 +67,10 @@ static int check_places(void)
 static int check_space(void)
 {
 	size_t first, second, more;
-	CHECK(write_until_full("/work/a", &first) == ENOSPC);
+	CHECK(write_until_full("/place/a", &first) == ENOSPC);
 	CHECK(first > SPACE - 64 * 1024 && first <= SPACE);
 	CHECK(write_until_full("/other/b", &second) == ENOSPC && second == 0);
-	CHECK(unlink("/work/a") == 0);
+	CHECK(unlink("/place/a") == 0);
 	CHECK(write_until_full("/other/b", &more) == ENOSPC && more > SPACE - 64 * 1024);
 	return 0;
 }
@@ -114,7 +114,7 @@ static void plan(struct mount_plan *m)
 		{ .kind = MOUNT_FILE, .dest = "/etc/greeting", .data = "hello", .len = 5, .mode = 0444 },
 		{ .kind = MOUNT_DEVICE, .source = "/dev/null", .dest = "/dev/null" },
 		{ .kind = MOUNT_PROC, .dest = "/proc" },
-		{ .kind = MOUNT_WORK, .dest = "/work", .mode = 01777 },
+		{ .kind = MOUNT_WORK, .dest = "/place", .mode = 01777 },
 		{ .kind = MOUNT_WORK, .dest = "/other", .mode = 0755 },
 		{ .kind = MOUNT_READ_ONLY, .dest = "/" },
 	};
