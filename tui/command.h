@@ -22,7 +22,7 @@ struct command {
 	int (*main)(const struct look *look, int argc, char **argv); /* argv[0] is the name; returns the exit status */
 };
 
-/* The statuses of everything but `run` (events.md). */
+/* The statuses of everything but `run`: `run` has its own. */
 enum { STATUS_OK = 0, STATUS_NO = 1, STATUS_CANNOT = 125 };
 
 extern const struct command command_run, command_preset, command_replay, command_screens;

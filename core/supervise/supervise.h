@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The door of core/supervise: starting a run and following it. run_start forks the supervisor, a process in a session
- * of its own; what the caller holds is its end of the socket pair. When the caller dies the supervisor ends the run and cleans up; when the supervisor dies the caller does.
+ * of its own; what the caller holds is its end of the socket pair. When the caller dies the supervisor ends the run and
+ * cleans up; when the supervisor dies the caller does.
  */
 #pragma once
 

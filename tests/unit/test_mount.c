@@ -80,7 +80,7 @@ static int check_inodes(void)
 	char path[32];
 	int made = 0;
 	for (; made < 100; made++) {
-		snprintf(path, sizeof(path), "/%s/%d", made % 2 ? "work" : "other", made);
+		snprintf(path, sizeof(path), "/%s/%d", made % 2 ? "place" : "other", made);
 		if (mkdir(path, 0700) < 0)
 			break;
 	}
