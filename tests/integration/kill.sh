@@ -16,9 +16,9 @@ mine=$scratch/mine/build/belljar
 
 # Every process below PID, itself first: depth first, as in the tree of a run.
 family() {
-	local child children
+	local child children=()
 	echo "$1"
-	read -ra children 2>/dev/null <"/proc/$1/task/$1/children" || return
+	{ read -ra children <"/proc/$1/task/$1/children"; } 2>/dev/null # without a newline at its end: the status says nothing
 	for child in "${children[@]}"; do family "$child"; done
 }
 descendant() { # PID DEPTH: the first one that far below, or nothing
@@ -56,17 +56,17 @@ kill_one() { # LEVEL VICTIM MARK: says what was left
 	if [ -n "$pid" ]; then
 		kill -KILL "$pid" 2>/dev/null
 	else
-		missed=$((missed + 1)) # it was not born yet: the front end is killed instead, which is a moment too
+		echo >>missed # it was not born yet: the front end is killed instead, which is a moment too
 		kill -KILL $front 2>/dev/null
 	fi
-	# A run that lives on because its victim had children is ended as a person would.
+	# A run that outlives its victim is ended as a person would.
 	wait_until 1 gone $front || kill -TERM $front 2>/dev/null
 	wait $front 2>/dev/null
 	wait_until 6 none_left "$3" && return 0
 	leftovers "$3"
 	return 1
 }
-gone() { ! kill -0 "$1" 2>/dev/null; }
+gone() { [[ $(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null) != [RSDTt] ]]; }
 
 clear_away() { # a failure must not make the next one fail: the processes are this script's own, by their mark
 	local pid
@@ -74,13 +74,13 @@ clear_away() { # a failure must not make the next one fail: the processes are th
 	leftovers_begin
 }
 
-missed=0
+: >missed
 each=$((kills / 8 + 1))
 for level in $levels; do
 	[ "$level" = subprocess ] || here userns "$level" || continue
 	for victim in $(victims "$level"); do
 		leftovers_begin
-		bad= faults=0
+		bad='' faults=0
 		for n in $(seq 1 "$each"); do
 			[ $faults -lt 3 ] || break # three tell as much as thirteen, and each costs seconds
 			mark=$scratch/mine-$level-$victim-$n
@@ -97,28 +97,34 @@ done
 # What the front end says when its supervisor is gone.
 "$mine" run --json -p subprocess --wall 30s --input "$tools" -- data/probe sleep 40 lost-supervisor >lost 2>errors </dev/null &
 front=$!
-ok 'the run is under way' wait_until 5 pgrep -f 'probe sleep 40 lost-supervisor'
+ok 'the run is under way' wait_until 5 pgrep -f '^data/probe sleep 40 lost-supervisor'
 kill -KILL "$(descendant $front 1)"
 wait $front
 is 'a lost supervisor: verdict and status' "$? $(json 'o["verdict"]' lost)" '125 lost'
 
-# The guard and the screens, in a terminal of their own.
-if here script 'the guard and the screens' && [ -x mine/build/belljar-screens ]; then
+# The guard, the screens and their run, in a terminal of their own.
+if here tmux 'the guard and the screens' && [ -x mine/build/belljar-screens ]; then
 	echo 'import time; time.sleep(40)' >sleeper.py
+	echo "$mine $scratch/sleeper.py; read -r _" >open.sh
+	terminal() { tmux -L "kill-$$" -f /dev/null "$@"; }
+	shows() { terminal capture-pane -p | grep -qF -- "$1"; }
+	first_of() { pgrep -of "^$mine $scratch/sleeper.py"; }
 	leftovers_begin
 	bad=
-	for depth in 0 0 0 1 1 1 2; do
-		TERM=xterm-256color script -qec "$mine $scratch/sleeper.py" /dev/null >screen 2>&1 < <(read -rt 0.4 <> <(:); printf r; read -rt 2 <> <(:)) &
-		session=$!
-		wait_until 3 pgrep -f "^$mine $scratch/sleeper.py"
-		nap 900
-		guard=$(pgrep -of "^$mine $scratch/sleeper.py")
-		[ -z "$guard" ] || kill -KILL "$(descendant "$guard" $depth)" 2>/dev/null
-		wait_until 3 gone $session || kill -HUP $session 2>/dev/null
-		wait $session 2>/dev/null
-		wait_until 6 none_left "$scratch/mine" || bad+="$(leftovers "$scratch/mine")"$'\n'
+	for depth in 0 0 1 1 2 2 2; do
+		terminal new-session -d -x 80 -y 24 "sh $scratch/open.sh" 2>/dev/null
+		wait_until 5 shows time.sleep || bad+='the screens did not open'$'\n'
+		guard=$(first_of)
+		terminal send-keys r
+		nap 700
+		victim=$(descendant "${guard:-1}" $depth)
+		[ -z "$guard" ] || [ -z "$victim" ] || kill -KILL "$victim"
+		[ $depth -lt 2 ] || { nap 300; terminal kill-server; } # a person who closes the window
+		wait_until 6 none_left "$mine" || bad+="depth $depth: $(leftovers "$mine")"$'\n'
+		terminal kill-server 2>/dev/null
+		clear_away "$mine"
 	done
 	is 'kills of the guard, the screens and their supervisor leave nothing' "$bad" ''
 fi
-echo "# $missed of the victims were not born when their moment came"
+echo "# $(wc -l <missed) of the victims were not born when their moment came"
 plan_end
