@@ -24,7 +24,6 @@
 
 #define METER_NS (100 * NS_PER_MS)
 #define MEMORY_NS (20 * NS_PER_MS)
-#define READ_BATCH 4 /* then the loop goes round */
 
 /* Which verb is legal in which state; what is not is ignored, as it crossed with an event that made it moot. */
 static const bool verb_legal[RUN_STATE_MAX][VERB_MAX] = {
@@ -143,95 +142,6 @@ static void on_signal(void *arg, int signo)
 		v->reap = true;
 }
 
-/* ---- output ---- */
-
-static void output_dropped(struct supervisor *v, enum stream which, uint64_t bytes)
-{
-	char limit[24];
-	v->facts.output_dropped[which] += bytes;
-	supervisor_limit(v, LIMIT_OUTPUT, BASIS_COUNTER, "stdout and stderr together exceed %s: %s",
-			 format_bytes(v->launch->policy->limit[LIMIT_OUTPUT], limit, sizeof(limit)),
-			 v->launch->policy->on_output_limit == OUTPUT_STOP
-				 ? "stopped"
-				 : "the rest is counted and dropped");
-	if (v->launch->policy->on_output_limit == OUTPUT_STOP)
-		supervisor_kill(v, VERDICT_OUTPUT);
-}
-
-/* One read. 1 there may be more, 0 none now, -EPIPE the last writer is gone. */
-static int output_read(struct supervisor *v, enum stream which)
-{
-	ssize_t n = read(v->out_fd[which], v->read_space, sizeof(v->read_space));
-	if (n < 0)
-		return errno == EAGAIN ? 0 : errno == EINTR ? 1 : -EPIPE;
-	if (n == 0)
-		return -EPIPE;
-	size_t keep = (uint64_t) n < v->output_left ? (size_t) n : (size_t) v->output_left;
-	if (v->output_left != UNLIMITED)
-		v->output_left -= keep;
-	if (keep) {
-		struct event ev = { .type = EVENT_OUTPUT,
-				    .output = { .stream = which, .bytes = v->read_space, .len = keep } };
-		feed_emit(&v->feed, &ev);
-	}
-	if (keep < (size_t) n)
-		output_dropped(v, which, (uint64_t) n - keep);
-	return 1;
-}
-
-static void output_close(struct supervisor *v, enum stream which)
-{
-	if (v->out_fd[which] < 0)
-		return;
-	loop_unwatch_fd(v->loop, v->out_fd[which]);
-	v->out_fd[which] = -1; /* the instance closes it */
-}
-
-/* A reader that cannot follow makes the target wait at its full pipe; nothing is lost, and nothing grows. */
-static void output_pace(struct supervisor *v)
-{
-	bool wait = v->feed.queued > (v->output_waits ? FEED_QUEUE_PAUSE / 4 : FEED_QUEUE_PAUSE);
-	if (wait == v->output_waits)
-		return;
-	v->output_waits = wait;
-	for (int k = 0; k < STREAM_MAX; k++)
-		if (v->out_fd[k] >= 0)
-			loop_change_fd(v->loop, v->out_fd[k], wait ? 0 : EPOLLIN);
-}
-
-static void output_ready(struct supervisor *v, enum stream which)
-{
-	int r = 1;
-	for (int k = 0; r > 0 && k < READ_BATCH && v->feed.queued <= FEED_QUEUE_PAUSE; k++)
-		r = output_read(v, which);
-	if (r < 0)
-		output_close(v, which);
-}
-
-static void on_stdout(void *arg, uint32_t events)
-{
-	(void) events;
-	output_ready(arg, STREAM_STDOUT);
-}
-
-static void on_stderr(void *arg, uint32_t events)
-{
-	(void) events;
-	output_ready(arg, STREAM_STDERR);
-}
-
-/* What is left in the pipes when every process of the run is gone. A writer that still lives, having got the pipe by
- * passing descriptors, belongs to no run any more: what has not come by now never does. */
-static void output_finish(struct supervisor *v)
-{
-	for (int k = 0; k < STREAM_MAX; k++) {
-		while (v->out_fd[k] >= 0 && output_read(v, (enum stream) k) > 0)
-			if (v->feed.queued > FEED_QUEUE_PAUSE)
-				feed_drain(&v->feed);
-		output_close(v, (enum stream) k);
-	}
-}
-
 /* ---- timers ---- */
 
 static void on_wall(void *arg)
@@ -277,6 +187,7 @@ static void on_meter(void *arg)
 	uint64_t cpu_limit = v->launch->policy->limit[LIMIT_CPU];
 	meter_read(&v->meter, &v->inst);
 	group_tick(&v->groups, &v->feed);
+	output_tick(v);
 	meter_emit(&v->meter, &v->inst, &v->feed);
 	look_at_counters(v);
 	if (cpu_limit != UNLIMITED && v->meter.cpu_ns > cpu_limit && v->state == RUN_RUNNING) {
@@ -376,10 +287,7 @@ static int watch_all(struct supervisor *v, struct err *e)
 {
 	const uint64_t *limit = v->launch->policy->limit;
 	int r;
-	v->out_fd[STREAM_STDOUT] = v->inst.out_fd;
-	v->out_fd[STREAM_STDERR] = v->inst.err_fd;
-	if ((r = loop_watch_fd(v->loop, v->inst.out_fd, EPOLLIN, on_stdout, v, e)) < 0 ||
-	    (r = loop_watch_fd(v->loop, v->inst.err_fd, EPOLLIN, on_stderr, v, e)) < 0 ||
+	if ((r = output_start(v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->inst.sync_fd, EPOLLIN, on_sync, v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_wire, v, e)) < 0 ||
 	    (r = notify_start(v, e)) < 0 || (r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
@@ -414,7 +322,6 @@ static int start(struct supervisor *v, struct err *e)
 	/* From here on nothing of ours can be read by a process of the same user that the target might be. Not before:
 	 * the child is a copy, and its id maps could not be written. */
 	(void) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	v->output_left = v->launch->policy->limit[LIMIT_OUTPUT];
 	meter_start(&v->meter, &v->inst);
 	if ((r = watch_all(v, e)) < 0)
 		return r;
@@ -543,7 +450,7 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 	struct err e;
 	process_part(l, &wire_fd, &launch.stdin_fd);
 	v->launch = &launch;
-	v->out_fd[0] = v->out_fd[1] = -1;
+	v->output.fd[0] = v->output.fd[1] = -1;
 	feed_init(&v->feed, wire_fd);
 	if (start(v, &e) < 0) {
 		v->facts.setup_code = e.code ? e.code : EIO;

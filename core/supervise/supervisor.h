@@ -122,6 +122,24 @@ struct supervisor;
 int notify_start(struct supervisor *v, struct err *e);
 void notify_stop(struct supervisor *v);
 
+/* ---- output.c: what the target prints ---- */
+
+struct output {
+	int fd[STREAM_MAX]; /* Borrowed from the instance; -1 when at its end */
+	uint64_t left;      /* of the limit */
+	bool waits;         /* the reader cannot follow: the pipes fill up */
+	struct scrub scrub[STREAM_MAX];
+	struct buf shown; /* what a terminal would get: made to see what has to be taken out, and forgotten */
+	uint64_t removed[TEXT_REMOVED_MAX]; /* bytes, not yet told */
+	bool told[TEXT_REMOVED_MAX];        /* since the last tick */
+	struct feed *feed;
+	char read_space[64 << 10];
+};
+int output_start(struct supervisor *v, struct err *e);
+void output_pace(struct supervisor *v);   /* each round of the loop */
+void output_tick(struct supervisor *v);   /* tells what was counted since the last one */
+void output_finish(struct supervisor *v); /* every process is gone: what is left in the pipes, then no more */
+
 /* ---- supervisor.c ---- */
 
 enum run_state { RUN_NEW, RUN_STARTING, RUN_RUNNING, RUN_STOPPING, RUN_DONE, RUN_STATE_MAX };
@@ -137,12 +155,10 @@ struct supervisor {
 	struct netless netless;
 	struct notify *notify; /* notify.c's own; NULL: nothing is watched */
 	enum run_state state;
-	bool started, paused, reap, output_waits;
+	bool started, paused, reap;
 	bool limit_told[LIMIT_MAX];
-	int out_fd[STREAM_MAX]; /* Borrowed from the instance; -1 when at its end */
-	uint64_t output_left;
 	uint64_t ended_ns; /* when the target ended or was killed */
-	char read_space[64 << 10];
+	struct output output;
 	uint8_t verb_space[WIRE_FRAME_MAX];
 };
 void supervisor_kill(struct supervisor *v, enum verdict why);
