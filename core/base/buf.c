@@ -17,9 +17,9 @@ size_t strv_len(char *const *v)
 	return n;
 }
 
-static char **strv_take(char **v, char *s)
+/* Puts `s` behind the `n` strings of v. */
+static char **strv_take(char **v, size_t n, char *s)
 {
-	size_t n = strv_len(v);
 	/* Room doubles at powers of two, so that no capacity needs to be kept beside the list. */
 	if ((n & (n - 1)) == 0)
 		v = xrealloc(v, (n ? 2 * n : 1) * sizeof(*v) + sizeof(*v));
@@ -30,14 +30,14 @@ static char **strv_take(char **v, char *s)
 
 char **strv_add(char **v, const char *s)
 {
-	return strv_take(v, xstrdup(s));
+	return strv_take(v, strv_len(v), xstrdup(s));
 }
 
 char **strv_dup(char *const *v)
 {
 	char **copy = NULL;
-	for (; v && *v; v++)
-		copy = strv_add(copy, *v);
+	for (size_t n = 0; v && v[n]; n++)
+		copy = strv_take(copy, n, xstrdup(v[n]));
 	return copy;
 }
 
@@ -46,9 +46,9 @@ char **strv_split(const char *s)
 	static const char separators[] = " \t\r\n\v\f,";
 	char **v = NULL;
 
-	while (*(s += strspn(s, separators))) {
+	for (size_t n = 0; *(s += strspn(s, separators)); n++) {
 		size_t len = strcspn(s, separators);
-		v = strv_take(v, xstrndup(s, len));
+		v = strv_take(v, n, xstrndup(s, len));
 		s += len;
 	}
 	return v;

@@ -49,7 +49,7 @@ static int plan_call(struct call_plan *plan, const char *call, enum syscall_acti
 			       near ? "; is '" : "", near ? near : "", near ? "' meant?" : "");
 	}
 	plan->by_name[nr] = action;
-	plan->named[nr] = true;
+	plan->name[nr] = call;
 	return 0;
 }
 
@@ -101,7 +101,7 @@ static int plan_make(const struct seccomp_want *want, struct call_plan *plan, st
 		       : want->policy->on_denied == DENIED_KILL ? SECCOMP_RET_KILL_PROCESS
 								: SECCOMP_RET_ERRNO | EPERM;
 	for (int nr = 0; nr < CALL_MAX; nr++) {
-		const char *call = plan->named[nr] ? seccomp_call_name(nr, plan->arch) : NULL;
+		const char *call = plan->name[nr];
 		plan->action[nr] = plan->by_name[nr] == SYSCALL_ABSENT   ? plan->unknown
 				   : plan->by_name[nr] == SYSCALL_REFUSE ? plan->refuse
 				   : call && call_watch(want, call)      ? SECCOMP_RET_USER_NOTIF

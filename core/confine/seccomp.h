@@ -34,7 +34,7 @@ struct call_plan {
 	uint32_t unknown; /* any other number, and every foreign architecture */
 	uint32_t refuse;  /* what this policy does to a refused call */
 	enum syscall_action by_name[CALL_MAX];
-	bool named[CALL_MAX]; /* the policy has a word on it */
+	const char *name[CALL_MAX]; /* where the policy has a word on it. Borrowed from there */
 };
 
 /* seccomp_rules.c: what looks at arguments. Appends; the program goes on behind it where no rule decides. */

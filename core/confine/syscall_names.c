@@ -100,10 +100,11 @@ int seccomp_call_number(const char *name)
 
 int call_known(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(newer_calls); i++)
+	int nr = seccomp_syscall_resolve_name(name); /* hashed: nearly all are found here */
+
+	for (size_t i = 0; nr == __NR_SCMP_ERROR && i < ARRAY_LEN(newer_calls); i++)
 		if (strcmp(newer_calls[i].name, name) == 0)
-			return newer_calls[i].nr;
-	int nr = seccomp_syscall_resolve_name(name);
+			nr = newer_calls[i].nr;
 	if (nr == __NR_SCMP_ERROR)
 		return -ENOENT;
 	return nr < 0 || nr >= CALL_MAX ? CALL_ELSEWHERE : nr;

@@ -115,14 +115,35 @@ static const char *key_check(const struct reader *r, const char *s)
 	return NULL;
 }
 
-/* What is wrong with a line without its newline, or NULL where the library may have it. */
-static const char *line_check(struct reader *r, const char *s, size_t len)
+/* Printable ASCII and tabs, as nearly every line of nearly every file. */
+static bool is_plain(const char *s, size_t len)
 {
+	for (size_t i = 0; i < len; i++)
+		if ((s[i] < 0x20 && s[i] != '\t') || s[i] >= 0x7f)
+			return false;
+	return true;
+}
+
+/* What is wrong with the bytes of a line, or NULL. */
+static const char *bytes_check(const char *s, size_t len)
+{
+	if (is_plain(s, len))
+		return NULL;
 	if (!text_is_utf8(s, len))
 		return "not UTF-8";
 	for (size_t i = 0; i < len; i++)
 		if (((unsigned char) s[i] < 0x20 && s[i] != '\t') || s[i] == 0x7f)
 			return "a control character (or NUL) stands in the line";
+	return NULL;
+}
+
+/* What is wrong with a line without its newline, or NULL where the library may have it. */
+static const char *line_check(struct reader *r, const char *s, size_t len)
+{
+	const char *wrong = bytes_check(s, len);
+
+	if (wrong != NULL)
+		return wrong;
 	const char *text = skip_blanks(s);
 	if (*text == '\0' || *text == ';' || *text == '#')
 		return NULL;

@@ -169,6 +169,9 @@ char *named_extends(const char *text, size_t len, const char *section, unsigned 
 	struct extends_search s = { .section = section };
 	struct ini_faults told_later = { 0 }; /* the file is read again for its keys */
 
+	*ret_line = 0;
+	if (memmem(text, len, "extends", strlen("extends")) == NULL) /* as most: not read twice */
+		return NULL;
 	ini_read_text("", text, len, extends_look, &s, &told_later);
 	ini_faults_done(&told_later);
 	*ret_line = s.line;

@@ -46,13 +46,9 @@ enum syscall_action policy_syscall(const struct policy *p, const char *call, con
 		rule = RULE_ALLOW;
 		action = SYSCALL_ALLOW;
 	} else if (p->syscalls != NULL) {
-		for (size_t i = p->syscalls->group_count; i-- > 0;) {
-			if (!strv_has(p->syscalls->groups[i].calls, call))
-				continue;
-			rule = p->syscalls->groups[i].rule;
-			action = p->syscalls->groups[i].action;
-			break;
-		}
+		const struct syscall_group *g = syscall_set_group(p->syscalls, call);
+		rule = g != NULL ? g->rule : rule;
+		action = g != NULL ? g->action : action;
 	}
 	if (ret_rule != NULL)
 		*ret_rule = rule;

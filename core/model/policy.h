@@ -62,6 +62,7 @@ struct syscall_set {
 	char *name, *summary, *file;
 	struct syscall_group *groups;
 	size_t group_count;
+	struct syscall_index *index; /* from a call's name to its group; NULL: not loaded from a file, searched */
 };
 
 struct policy {

@@ -116,18 +116,18 @@ static void missing_check(struct loading *l, const char *file)
  * word. */
 static void calls_check(struct loading *l, const char *file, const char *key, char *const *calls)
 {
+	const struct syscall_set *set = l->p->syscalls;
 	char near[128];
 
-	if (l->p->syscalls == NULL)
-		return;
-	char **known = syscall_set_calls(l->p->syscalls);
-	for (char *const *call = calls; call != NULL && *call != NULL; call++)
-		if (!strv_has(known, *call))
-			ini_fault(l->faults, file, 0,
-			    "unknown call '%s' in '%s' of [syscalls]%s (the set '%s' has no such call)",
-			    *call, key, ini_nearest(*call, (const char *const *) known, near, sizeof(near)),
-			    l->p->syscalls->name);
-	strv_free(known);
+	for (char *const *call = calls; set != NULL && call != NULL && *call != NULL; call++) {
+		if (syscall_set_group(set, *call) != NULL)
+			continue;
+		char **known = syscall_set_calls(set);
+		ini_fault(l->faults, file, 0,
+		    "unknown call '%s' in '%s' of [syscalls]%s (the set '%s' has no such call)", *call, key,
+		    ini_nearest(*call, (const char *const *) known, near, sizeof(near)), set->name);
+		strv_free(known);
+	}
 }
 
 /* What can only be seen when all files of the chain have been read. */

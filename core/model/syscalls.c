@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,17 +48,71 @@ static const struct {
 
 bool syscall_name_ok(const char *call)
 {
-	size_t len = strspn(call, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	size_t len = 0;
 
+	while ((call[len] >= 'a' && call[len] <= 'z') || (call[len] >= '0' && call[len] <= '9') || call[len] == '_')
+		len++;
 	return len > 0 && len <= CALL_NAME_MAX && call[len] == '\0';
 }
 
-bool syscall_set_knows(const struct syscall_set *s, const char *call)
+/* ---- the index ---- */
+
+/* From a call to the last group that names it: five hundred names are looked up at each start. Open addressing,
+ * a power of two of slots, at most half of them taken. Borrows its names from the groups. */
+struct syscall_index {
+	size_t slot_count, taken;
+	struct index_slot {
+		const char *call; /* NULL: free */
+		size_t group;
+	} *slots;
+};
+
+/* Where a call is, or is to be put. */
+static struct index_slot *slot_find(const struct syscall_index *x, const char *call)
 {
-	for (size_t i = 0; i < s->group_count; i++)
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	for (const char *c = call; *c != '\0'; c++)
+		hash = (hash ^ (unsigned char) *c) * 16777619u;
+	for (size_t i = hash;; i++) {
+		struct index_slot *slot = &x->slots[i & (x->slot_count - 1)];
+		if (slot->call == NULL || strcmp(slot->call, call) == 0)
+			return slot;
+	}
+}
+
+static void index_grow(struct syscall_index *x)
+{
+	struct syscall_index old = *x;
+
+	x->slot_count = old.slot_count != 0 ? 2 * old.slot_count : 1024;
+	x->slots = xcalloc(x->slot_count, sizeof(*x->slots));
+	for (size_t i = 0; i < old.slot_count; i++)
+		if (old.slots[i].call != NULL)
+			*slot_find(x, old.slots[i].call) = old.slots[i];
+	free(old.slots);
+}
+
+static void index_put(struct syscall_index *x, const char *call, size_t group)
+{
+	struct index_slot *slot = slot_find(x, call);
+
+	x->taken += slot->call == NULL;
+	*slot = (struct index_slot) { call, group };
+	if (x->taken > x->slot_count / 2)
+		index_grow(x);
+}
+
+const struct syscall_group *syscall_set_group(const struct syscall_set *s, const char *call)
+{
+	if (s->index != NULL) {
+		const struct index_slot *slot = slot_find(s->index, call);
+		return slot->call != NULL ? &s->groups[slot->group] : NULL;
+	}
+	for (size_t i = s->group_count; i-- > 0;)
 		if (strv_has(s->groups[i].calls, call))
-			return true;
-	return false;
+			return &s->groups[i];
+	return NULL;
 }
 
 char **syscall_set_calls(const struct syscall_set *s)
@@ -80,6 +135,9 @@ struct syscall_set *syscall_set_free(struct syscall_set *s)
 		free(s->groups[i].means);
 		strv_free(s->groups[i].calls);
 	}
+	if (s->index != NULL)
+		free(s->index->slots);
+	free(s->index);
 	free(s->groups);
 	free(s->name);
 	free(s->summary);
@@ -105,21 +163,24 @@ static struct syscall_group *group_find(const struct syscall_set *s, size_t firs
 	return NULL;
 }
 
-/* The calls of a new group: well-formed names, none of which this file has given already. */
-static int calls_check(const struct set_loading *l, char *const *calls, const char *group, struct err *e)
+/* Puts the calls of the newest group into the index: well-formed names, none of which this file has given
+ * already. */
+static int calls_take(struct set_loading *l, struct err *e)
 {
-	if (calls == NULL)
-		return err_say(e, EINVAL, "group '%s' names no call", group);
-	for (char *const *call = calls; *call != NULL; call++) {
+	const struct syscall_set *s = l->set;
+	const size_t newest = s->group_count - 1;
+
+	for (char **call = s->groups[newest].calls; *call != NULL; call++) {
 		if (!syscall_name_ok(*call))
 			return err_say(e, EINVAL, "'%.40s' is no name of a system call", *call);
-		for (char *const *before = calls; before < call; before++)
-			if (strcmp(*before, *call) == 0)
-				return err_say(e, EINVAL, "'%s' stands twice in group '%s'", *call, group);
-		for (size_t i = l->own; i < l->set->group_count; i++)
-			if (strv_has(l->set->groups[i].calls, *call))
-				return err_say(e, EINVAL, "'%s' is in group '%s' already", *call,
-				    group_name(&l->set->groups[i]));
+		const struct index_slot *before = slot_find(s->index, *call);
+		if (before->call != NULL && before->group == newest)
+			return err_say(e, EINVAL, "'%s' stands twice in group '%s'", *call,
+			    group_name(&s->groups[newest]));
+		if (before->call != NULL && before->group >= l->own)
+			return err_say(e, EINVAL, "'%s' is in group '%s' already", *call,
+			    group_name(&s->groups[before->group]));
+		index_put(s->index, *call, newest);
 	}
 	return 0;
 }
@@ -135,16 +196,13 @@ static int group_add(struct set_loading *l, const char *name, enum syscall_actio
 	if (group_find(s, l->own, name) != NULL)
 		return err_say(e, EINVAL, "group '%s' stands twice", name);
 	char **calls = strv_split(value);
-	int r = calls_check(l, calls, name, e);
-	if (r < 0) {
-		strv_free(calls);
-		return r;
-	}
+	if (calls == NULL)
+		return err_say(e, EINVAL, "group '%s' names no call", name);
 	s->groups = xrealloc(s->groups, (s->group_count + 1) * sizeof(*s->groups));
 	s->groups[s->group_count++] = (struct syscall_group) {
 		.rule = xprintf("%s:%s", l->stem, name), .action = action, .calls = calls,
 	};
-	return 0;
+	return calls_take(l, e); /* a fault refuses the whole set: the group may stay */
 }
 
 static int set_key(struct set_loading *l, const struct ini_entry *entry, struct err *e)
@@ -281,6 +339,8 @@ int syscall_set_load(const char *name, struct syscall_set **ret, struct err *e)
 	l.set = xcalloc(1, sizeof(*l.set));
 	l.set->name = xstrdup(name);
 	l.set->file = xstrdup(file);
+	l.set->index = xcalloc(1, sizeof(*l.set->index));
+	index_grow(l.set->index);
 	r = set_load_file(&l, file, e);
 	if (r == 0 && l.set->group_count == 0 && faults.count == 0)
 		ini_fault(&faults, file, 0, "has no group of calls");
