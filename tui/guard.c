@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard. It stays in the process group of the screens so that the shell's job control works through it: the
- * screens stop the whole group themselves, SIGTSTP and SIGCONT keep their default action here. A shared byte, owned
- * by a memfd, says whether the screens hold the terminal at this moment; only then is there anything to put back.
+ * The guard. It stays in the process group of the screens so that the shell's job control works through it:
+ * the screens stop the whole group themselves, SIGTSTP and SIGCONT keep their default action here. A shared
+ * byte, owned by a memfd, says whether the screens hold the terminal at this moment; only then is there
+ * anything to put back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +25,14 @@
 #include "tui/guard.h"
 
 #define PROGRAM "belljar-screens"
-#define ORPHANS_S 10 /* a supervisor whose front end is gone stops its run after a grace of 2 s, then cleans up */
+#define ORPHANS_S \
+	10 /* a supervisor whose front end is gone stops its run after a grace of 2 s, then cleans up */
 
-/* Normal screen, cursor shown, bracketed paste and every mouse mode off, normal keys, ASCII charset, no attributes. */
-static const char reset_string[] = "\033[?2004l\033[?1000l\033[?1002l\033[?1003l\033[?1006l\033[?1049l\033[?25h"
-				   "\033[?1l\033>\033(B\017\033[0m\r";
+/* Normal screen, cursor shown, bracketed paste and every mouse mode off, normal keys, ASCII charset, no
+ * attributes. */
+static const char reset_string[] =
+	"\033[?2004l\033[?1000l\033[?1002l\033[?1003l\033[?1006l\033[?1049l\033[?25h"
+	"\033[?1l\033>\033(B\017\033[0m\r";
 
 struct guard {
 	pid_t child;
@@ -62,7 +66,8 @@ static char *screens_program(void)
 	return beside;
 }
 
-static char **screens_argv(const struct guard *g, const struct look *look, const char *program, char *const *extra)
+static char **screens_argv(const struct guard *g, const struct look *look, const char *program,
+			   char *const *extra)
 {
 	char **argv = strv_add(NULL, program);
 	FREE char *state = xprintf("--guard-fd=%d", g->state_fd);
@@ -88,8 +93,9 @@ static _Noreturn void become_screens(const struct guard *g, char *const *argv, p
 	(void) sigprocmask(SIG_SETMASK, &g->before, NULL);
 	(void) fcntl(g->state_fd, F_SETFD, 0);
 	execv(argv[0], argv);
-	dprintf(STDERR_FILENO, "belljar: cannot start %s: %s (it belongs beside belljar, or in ../libexec/belljar)\n",
-	    argv[0], strerror(errno));
+	dprintf(STDERR_FILENO,
+		"belljar: cannot start %s: %s (it belongs beside belljar, or in ../libexec/belljar)\n",
+		argv[0], strerror(errno));
 	_exit(STATUS_CANNOT);
 }
 
@@ -101,10 +107,11 @@ static bool screens_hold_terminal(const struct guard *g)
 
 static void restore_terminal(const struct guard *g)
 {
-	if (g->tty_fd < 0 || !screens_hold_terminal(g))
+	if (g->tty_fd < 0)
 		return;
 	if (g->have_saved)
-		(void) tcsetattr(g->tty_fd, TCSANOW, &g->saved); /* SIGTTOU is blocked, so this works in any state */
+		(void) tcsetattr(g->tty_fd, TCSANOW,
+				 &g->saved); /* SIGTTOU is blocked, so this works in any state */
 	/* What is still unread may be the rest of a paste: the shell would run it. */
 	(void) tcflush(g->tty_fd, TCIFLUSH);
 	/* A terminal that takes no output (^S, a dead connection) must not hold us here. */
@@ -171,14 +178,20 @@ static void wait_for_orphans(const struct guard *g)
 	}
 }
 
-static int report(int status)
+static int report(int status, bool held_terminal)
 {
-	if (WIFEXITED(status))
+	if (WIFEXITED(status)) {
+		if (held_terminal)
+			dprintf(STDERR_FILENO, "belljar: the screens ended without giving the terminal back; "
+					       "it is restored\n");
 		return WEXITSTATUS(status);
+	}
 	int signo = WTERMSIG(status);
 	const char *name = sigabbrev_np(signo);
-	dprintf(STDERR_FILENO, "belljar: the screens were ended by SIG%s; the terminal is restored and the run, if any, stopped\n",
-	    name ? name : "?");
+	dprintf(STDERR_FILENO,
+		"belljar: the screens were ended by SIG%s; the terminal is restored and the run, if any, "
+		"stopped\n",
+		name ? name : "?");
 	return 128 + signo;
 }
 
@@ -212,12 +225,15 @@ int guard_screens(const struct look *look, char *const *extra)
 	if (r == 0 && (g.child = fork()) == 0)
 		become_screens(&g, argv, self);
 	if (g.child < 0) {
-		dprintf(STDERR_FILENO, "belljar: cannot start the screens: %s\n", strerror(r < 0 ? -r : errno));
+		dprintf(STDERR_FILENO, "belljar: cannot start the screens: %s\n",
+			strerror(r < 0 ? -r : errno));
 		r = STATUS_CANNOT;
 	} else {
 		int status = wait_for_screens(&g);
-		restore_terminal(&g);
-		r = report(status);
+		bool held = screens_hold_terminal(&g);
+		if (held)
+			restore_terminal(&g);
+		r = report(status, held);
 		wait_for_orphans(&g);
 	}
 	strv_free(argv);

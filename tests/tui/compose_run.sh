@@ -10,6 +10,7 @@ print("hello " + "from the run")
 print("to the other " + "stream", file=sys.stderr)
 sys.exit(3)
 PY
+mkfifo go
 
 terminal 80 24
 line "cat hello.py | $BELLJAR"
@@ -65,6 +66,30 @@ keys q
 ok 'q leaves: the screen is the shell'"'"'s again' wait_until sane
 line 'echo status=$?'
 sees 'with status 0' '^status=0'
+
+line "{ echo 'print(1)'; read -r go <go; echo 'print(2)'; } | $BELLJAR"
+sees 'code that is still coming is said' 'READING standard input: 9 B'
+keys 2
+sees 'keys are answered meanwhile' '\[2 Run\]'
+keys 1
+echo go >go
+sees 'and all of it is staged' 'STAGED, NOT RUN  standard input  2 lines'
+line ':quit'
+wait_until sane
+line "yes | $BELLJAR"
+sees 'code without end is refused' 'longer than 10 MiB: refused, never cut'
+sees 'and nothing is staged' 'NOTHING STAGED'
+line ':quit'
+wait_until sane
+
+line "EDITOR='sed -i s/hello/changed/' $BELLJAR hello.py"
+wait_for 'print\("hello "'
+keys e
+sees 'an editor changes the code' 'print\("changed "'
+ok 'which keeps its name' seen 'STAGED, NOT RUN  hello.py'
+line ':quit'
+wait_until sane
+ok 'the file itself is as it was' grep -q hello hello.py
 
 line "$BELLJAR hello.py"
 sees 'a file is staged by name' 'STAGED, NOT RUN  hello.py'

@@ -4,6 +4,7 @@
 # SIGSEGV of the screens, SIGKILL of the guard, SIGTERM, a terminal that hangs up.
 . "$(dirname "$0")/lib.sh"
 need_run
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:handle_segv=0" # a sanitizer would make an exit status of it
 cd "$scratch" || exit 1
 cat >long.sh <<'SH'
 #!/bin/sh
@@ -23,6 +24,7 @@ all=$(descendants "$(guard_pid)")
 keys C-z
 ok '^Z gives the terminal back' wait_until sane
 sees 'the shell says that it stopped' 'Stopped'
+ok 'and that the run goes on' seen 'the run goes on'
 line fg
 sees 'fg brings the screens back' 'RUNNING #1'
 tmux resize-window -x 100 -y 30

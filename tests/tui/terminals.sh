@@ -11,8 +11,8 @@ ok 'and the usage' grep -q 'belljar run FILE' out
 
 terminal 80 24
 for term in dumb '' nonsense-terminal; do
-	line "clear; TERM=$term $BELLJAR one.py; echo \"status=\$?\""
-	sees "TERM=$term: status 125" '^status=125'
+	line "clear; TERM=$term $BELLJAR one.py; echo \"status of <$term>=\$?\""
+	sees "TERM=$term: status 125" "^status of <$term>=125"
 	ok 'with a way out' seen 'belljar run'
 	ok 'and the terminal untouched' sane
 done

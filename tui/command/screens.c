@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `belljar [FILE|-]`: the screens with code staged. This program only looks whether there is a terminal to draw on
- * and hands over to the guard; curses lives in a program of its own, so that `belljar run` never loads it.
+ * `belljar [FILE|-]`: the screens with code staged. This program only looks whether there is a terminal to
+ * draw on and hands over to the guard; curses lives in a program of its own, so that `belljar run` never
+ * loads it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,17 +15,17 @@
 #include "tui/guard.h"
 
 static const char help[] =
-    "belljar [FILE|-]   open the screens with code staged; nothing runs until you press r\n"
-    "\n"
-    "  belljar agent.py         stage a file\n"
-    "  agent | belljar          stage what is piped in; keys come from the terminal\n"
-    "  belljar                  start empty: paste, open (o) or type (i) code\n"
-    "\n"
-    "Without a terminal, use the subcommands:\n"
-    "  belljar run FILE         run code, its output passes through, one line of verdict\n"
-    "  belljar attack           replay the attack suite against each level\n"
-    "  belljar doctor           what this machine can enforce\n"
-    "  belljar --help           every subcommand and option\n";
+	"belljar [FILE|-]   open the screens with code staged; nothing runs until you press r\n"
+	"\n"
+	"  belljar agent.py         stage a file\n"
+	"  agent | belljar          stage what is piped in; keys come from the terminal\n"
+	"  belljar                  start empty: paste, open (o) or type (i) code\n"
+	"\n"
+	"Without a terminal, use the subcommands:\n"
+	"  belljar run FILE         run code, its output passes through, one line of verdict\n"
+	"  belljar attack           replay the attack suite against each level\n"
+	"  belljar doctor           what this machine can enforce\n"
+	"  belljar --help           every subcommand and option\n";
 
 /* Both ends redirected means a pipeline or a job: drawing on its terminal would surprise. */
 static bool have_terminal(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be done on every screen: one table, used by keys, the `:` line and scripts alike. Whatever acts on the run
- * says in the sentence row what it did.
+ * What can be done on every screen: one table, used by keys, the `:` line and scripts alike. Whatever acts
+ * on the run says in the sentence row what it did.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -152,8 +152,10 @@ static void pause_run(struct app *app, const char *argument)
 		return;
 	}
 	app->watch.paused = !app->watch.paused;
-	app_say(app, app->watch.paused ? "The RUN is paused: its processes stand still, its clock goes on. z lets it go on."
-				       : "The run goes on.");
+	app_say(app,
+		app->watch.paused
+			? "The RUN is paused: its processes stand still, its clock goes on. z lets it go on."
+			: "The run goes on.");
 }
 
 static void screen(struct app *app, const char *argument)
@@ -183,7 +185,7 @@ static void preset(struct app *app, const char *argument)
 	}
 	if (app->draft.policy)
 		app_say(app, "The next run takes %s: %s.", app->draft.presets[app->draft.preset],
-		    app->draft.policy->summary ? app->draft.policy->summary : "no summary");
+			app->draft.policy->summary ? app->draft.policy->summary : "no summary");
 }
 
 static void language(struct app *app, const char *argument)
@@ -281,18 +283,20 @@ static void redraw(struct app *app, const char *argument)
 
 static void move(struct app *app, const char *argument)
 {
-	static const char *const names[MOVE_MAX] = { "up", "down", "left", "right", "page-up", "page-down", "half-up",
-		"half-down", "top", "bottom" };
+	static const char *const names[MOVE_MAX] = { "up",        "down",    "left",      "right", "page-up",
+						     "page-down", "half-up", "half-down", "top",   "bottom" };
 	for (int i = 0; i < MOVE_MAX; i++) {
 		if (strcmp(argument, names[i]) != 0)
 			continue;
-		if (app->help) /* as many lines as there are, whatever their number: frame.c stops at the end */
-			app->help_top = (int) scrolled((size_t) app->help_top, (size_t) app->grid.rows / 2, 200, (enum move) i);
+		if (app->help) /* frame.c knows how long it is, and stops at the end */
+			app->help_top = (int) scrolled((size_t) app->help_top, (size_t) app->grid.rows / 2,
+						       200, (enum move) i);
 		else
 			app->view->move(app, (enum move) i);
 		return;
 	}
-	app_warn(app, "move takes up, down, left, right, page-up, page-down, half-up, half-down, top or bottom.");
+	app_warn(app,
+		 "move takes up, down, left, right, page-up, page-down, half-up, half-down, top or bottom.");
 }
 
 static void save_display(struct app *app, const char *argument)
@@ -312,6 +316,7 @@ static void save_display(struct app *app, const char *argument)
 	}
 }
 
+/* clang-format off */
 const struct action common_actions[] = {
 	{ "run", NULL, "run the staged code", run },
 	{ "stop", NULL, "stop the run: SIGTERM, after 2 s SIGKILL", stop },
@@ -334,3 +339,4 @@ const struct action common_actions[] = {
 	{ "quit", "[now]", "leave; asks when a run lives, unless now", quit },
 	{ .name = NULL },
 };
+/* clang-format on */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The application's life: it opens, lets keys, pastes and events in, draws at most so many frames a second, ends. What
- * the keys do stands in actions.c, what a frame looks like in frame.c and in the views.
+ * The application's life: it opens, lets keys, pastes and events in, draws at most so many frames a second,
+ * ends. What the keys do stands in actions.c, what a frame looks like in frame.c and in the views.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 #include "tui/screen/app.h"
 #include "tui/screen/curses.h"
 
-#define FRAME_NS (50 * NS_PER_MS)      /* 20 frames a second; ssh: 10 */
-#define TICK_NS (100 * NS_PER_MS)      /* the clock of a living run */
+#define FRAME_NS (50 * NS_PER_MS) /* 20 frames a second; ssh: 10 */
+#define TICK_NS (100 * NS_PER_MS) /* the clock of a living run */
 
 const struct view *const views[VIEW_MAX] = {
 	[VIEW_COMPOSE] = &compose_view,
@@ -46,7 +46,8 @@ size_t scrolled(size_t top, size_t rows, size_t count, enum move move)
 	return top > last ? last : top;
 }
 
-static void say(struct app *app, bool warning, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
+static void say(struct app *app, bool warning, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
 static void say(struct app *app, bool warning, const char *fmt, va_list ap)
 {
 	char *text;
@@ -117,12 +118,19 @@ static void on_frame(void *arg)
 	app_draw(app);
 	app->last_frame_ns = now_ns();
 	if (curses_draw(app->term, &app->grid) == -EAGAIN)
-		app_dirty(app); /* the terminal takes nothing now: this frame is left out, a later one comes */
+		app_dirty(
+			app); /* the terminal takes nothing now: this frame is left out, a later one comes */
 }
 
 static void on_changed(void *arg)
 {
 	app_dirty(arg);
+}
+
+static const char *on_farewell(void *arg)
+{
+	const struct app *app = arg;
+	return app->run ? "belljar: the run goes on, within its limits; fg returns to it\r\n" : NULL;
 }
 
 static void on_ended(void *arg, int signo)
@@ -141,7 +149,8 @@ static void on_paste(void *arg, const char *text, size_t len, size_t dropped, bo
 {
 	FREE char *arrival = NULL;
 	if (dropped)
-		arrival = xprintf("The paste held an end-of-paste mark; %zu bytes after it were dropped.", dropped);
+		arrival = xprintf("The paste held an end-of-paste mark; %zu bytes after it were dropped.",
+				  dropped);
 	else if (!whole)
 		arrival = xprintf("The paste never ended, or was too long: only its beginning is here.");
 	app_paste(arg, text, len, arrival);
@@ -187,7 +196,8 @@ void app_command(struct app *app, const char *line)
 	if (len == 0)
 		return;
 	if (!action)
-		app_warn(app, "No command is called \"%.*s\" here. ? lists them.", (int) (len > 40 ? 40 : len), line);
+		app_warn(app, "No command is called \"%.*s\" here. ? lists them.",
+			 (int) (len > 40 ? 40 : len), line);
 	else if (!action->argument && *argument)
 		app_warn(app, "%s takes nothing after it.", action->name);
 	else
@@ -245,8 +255,15 @@ static int size_and_loop(struct app *app, const struct app_options *o, struct er
 	cells_resize(&app->grid, o->rows ? o->rows : 24, o->columns ? o->columns : 80);
 	if (o->rows)
 		return 0;
-	const struct curses_options terminal = { .color = o->color, .guard_fd = o->guard_fd, .paste_max = CODE_MAX,
-		.arg = app, .key = on_key, .paste = on_paste, .changed = on_changed, .ended = on_ended };
+	const struct curses_options terminal = { .color = o->color,
+						 .guard_fd = o->guard_fd,
+						 .paste_max = CODE_MAX,
+						 .arg = app,
+						 .key = on_key,
+						 .paste = on_paste,
+						 .farewell = on_farewell,
+						 .changed = on_changed,
+						 .ended = on_ended };
 	return curses_open(app->loop, &terminal, &app->term, e);
 }
 
@@ -259,7 +276,9 @@ static int load_recording(struct app *app, const char *path, struct err *e)
 	app->watch.replayed = true;
 	for (size_t i = 0; i < r->count; i++)
 		app_event(app, r->events[i]);
-	if (r->code && draft_set(&app->draft, r->title ? r->title : "recorded", r->code, r->code_len, NULL, e) == 0 && r->language)
+	if (r->code &&
+	    draft_set(&app->draft, r->title ? r->title : "recorded", r->code, r->code_len, NULL, e) == 0 &&
+	    r->language)
 		(void) draft_language(&app->draft, r->language, e);
 	if (r->damage)
 		app_warn(app, "%s", r->damage);
@@ -284,7 +303,8 @@ static int load(struct app *app, const struct app_options *o, struct err *e)
 	return r;
 }
 
-static int write_file(const char *path, void (*dump)(const struct cells *, struct buf *), const struct cells *grid)
+static int write_file(const char *path, void (*dump)(const struct cells *, struct buf *),
+		      const struct cells *grid)
 {
 	struct buf text = { 0 };
 	CLOSE_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -305,8 +325,8 @@ static int dump(struct app *app, const struct app_options *o, struct err *e)
 
 static void app_done(struct app *app)
 {
-	/* The run first: its limits hold without us, but nothing may outlive us. The terminal is given back last, so that
-	 * the shell's prompt means that all is over. */
+	/* The run first: its limits hold without us, but nothing may outlive us. The terminal is given
+	 * back last, so that the shell's prompt means that all is over. */
 	app->run = run_free(app->run);
 	script_free(app->script);
 	intake_stop(app);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The application: what all screens share. A screen is a `const struct view`, everything that can be done is a row in
- * a table of actions, and events of a run enter at one place, app_event, whether they are live or recorded.
+ * The application: what all screens share. A screen is a `const struct view`, everything that can be done is
+ * a row in a table of actions, and events of a run enter at one place, app_event, whether they are live or
+ * recorded.
  */
 #pragma once
 
@@ -27,14 +28,23 @@ struct script;
 /* One thing that can be done; its name is what `:` and the key table say. */
 struct action {
 	const char *name;
-	const char *argument; /* "NAME", "[FILE]"; NULL: takes none */
-	const char *help;     /* one line */
+	const char *argument;                               /* "NAME", "[FILE]"; NULL: takes none */
+	const char *help;                                   /* one line */
 	void (*act)(struct app *app, const char *argument); /* "" where none was given */
 };
 
 enum move {
-	MOVE_UP, MOVE_DOWN, MOVE_LEFT, MOVE_RIGHT, MOVE_PAGE_UP, MOVE_PAGE_DOWN, MOVE_HALF_UP, MOVE_HALF_DOWN, MOVE_TOP,
-	MOVE_BOTTOM, MOVE_MAX
+	MOVE_UP,
+	MOVE_DOWN,
+	MOVE_LEFT,
+	MOVE_RIGHT,
+	MOVE_PAGE_UP,
+	MOVE_PAGE_DOWN,
+	MOVE_HALF_UP,
+	MOVE_HALF_DOWN,
+	MOVE_TOP,
+	MOVE_BOTTOM,
+	MOVE_MAX
 };
 
 struct view {
@@ -44,12 +54,14 @@ struct view {
 	const struct action *actions; /* ends with name NULL; they come before the common ones */
 	void (*draw)(struct app *app, const struct pane *body);
 	void (*status)(struct app *app, const struct pane *row); /* row 1: what runs and what isolates it */
-	void (*sentence)(struct app *app, struct buf *out);      /* what to say when there is nothing to answer */
+	void (*sentence)(struct app *app, struct buf *out); /* what to say when there is nothing to answer */
 	void (*move)(struct app *app, enum move move);
-	bool (*find)(struct app *app, const char *text, bool back); /* from the place found last; false: nowhere */
-	bool (*back)(struct app *app);                              /* Esc: closes something; false: nothing was open */
-	bool (*key)(struct app *app, uint32_t key);                 /* before the key table; NULL: none wanted */
-	void (*paste)(struct app *app, const char *text, size_t len, const char *arrival); /* NULL: not here */
+	bool (*find)(struct app *app, const char *text,
+		     bool back);                    /* from the place found last; false: nowhere */
+	bool (*back)(struct app *app);              /* Esc: closes something; false: nothing was open */
+	bool (*key)(struct app *app, uint32_t key); /* before the key table; NULL: none wanted */
+	void (*paste)(struct app *app, const char *text, size_t len,
+		      const char *arrival); /* NULL: not here */
 };
 extern const struct view compose_view, run_view, events_view;
 extern const struct view *const views[VIEW_MAX];
@@ -58,14 +70,14 @@ struct compose_state {
 	size_t top, rows; /* first line shown, lines that fit */
 	int shift;
 	bool inserting;
-	size_t found;     /* line number + 1; 0: none */
+	size_t found; /* line number + 1; 0: none */
 };
 
 struct run_state {
 	bool frozen, zoomed, boundary, staying; /* staying: not following the end of the output */
 	uint64_t top, rows;                     /* first line shown when staying */
 	int shift, boundary_top;
-	uint64_t found;                         /* line number + 1; 0: none */
+	uint64_t found; /* line number + 1; 0: none */
 };
 
 struct events_state {
@@ -88,7 +100,7 @@ struct app {
 	struct cells grid;
 	bool ascii, dirty, quitting, help;
 	int help_top;
-	int status, signo;   /* exit status; the signal that ended us */
+	int status, signo; /* exit status; the signal that ended us */
 	int frame_timer, tick_timer;
 	uint64_t frame_ns, last_frame_ns;
 
@@ -98,13 +110,13 @@ struct app {
 	struct events_state at_events;
 	struct prompt prompt;
 	char find[PROMPT_MAX];
-	struct buf said;     /* the answer to the last key; scrubbed; empty: the view's own sentence */
+	struct buf said; /* the answer to the last key; scrubbed; empty: the view's own sentence */
 	bool said_warning;
 
 	struct draft draft;
 	struct intake intake;
 	struct watch watch;
-	struct run *run;     /* NULL: none lives */
+	struct run *run; /* NULL: none lives */
 	uint64_t run_began_ns;
 	unsigned run_number;
 	bool stopping, interrupted; /* interrupted: the last key was ^C with no run */
@@ -116,22 +128,23 @@ struct app_options {
 	bool ascii, color;
 	int guard_fd;
 	const char *script, *replay, *dump, *dump_roles;
-	int rows, columns;   /* without a terminal: the size to draw at; 0: there is one */
-	int screen;          /* 1, 2, …; 0: the natural one */
-	const char *file;    /* NULL: none; "-": standard input */
+	int rows, columns; /* without a terminal: the size to draw at; 0: there is one */
+	int screen;        /* 1, 2, …; 0: the natural one */
+	const char *file;  /* NULL: none; "-": standard input */
 };
 
-/* app_run: all of it, from the first frame to the last. Returns the exit status. Ends with nothing left running. */
+/* app_run: all of it, from the first frame to the last. Returns the exit status. Ends with nothing left
+ * running. */
 int app_run(const struct app_options *o);
 
 void app_event(struct app *app, const struct event *ev); /* THE place where events enter */
 void app_key(struct app *app, uint32_t key);
 void app_paste(struct app *app, const char *text, size_t len, const char *arrival);
-void app_command(struct app *app, const char *line);     /* "run", "preset NAME", "screen 2", … */
-void app_dirty(struct app *app);                         /* something to be seen has changed */
-void app_draw(struct app *app);                          /* the frame, into app->grid */
+void app_command(struct app *app, const char *line); /* "run", "preset NAME", "screen 2", … */
+void app_dirty(struct app *app);                     /* something to be seen has changed */
+void app_draw(struct app *app);                      /* the frame, into app->grid */
 void app_show(struct app *app, const struct view *view);
-unsigned app_state(const struct app *app);               /* enum when, as it is now */
+unsigned app_state(const struct app *app); /* enum when, as it is now */
 const struct action *app_action(const struct app *app, const char *name, size_t len);
 
 /* app_say: the answer in the sentence row, until the next key. The text may hold anything; it is scrubbed. */

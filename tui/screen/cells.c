@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grid of cells and drawing into it. Every character passes cell_set, which is the last wall before the terminal:
- * controls, invisible and direction-changing characters never get into a cell, whoever asks.
+ * The grid of cells and drawing into it. Every character passes cell_set, which is the last wall before the
+ * terminal: controls, invisible and direction-changing characters never get into a cell, whoever asks.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -17,15 +17,18 @@
 static const char role_letters[ROLE_MAX + 1] = ".s-tkxnpmfWEU";
 
 /* What stands for our own symbols where there is no UTF-8. The eight blocks keep their order of height. */
+/* clang-format off */
 static const struct {
 	uint32_t rune;
 	char ascii;
 } ascii_forms[] = {
-	{ 0x2500, '-' }, { 0x2502, '|' }, { 0x250c, '+' }, { 0x2510, '+' }, { 0x2514, '+' }, { 0x2518, '+' },
-	{ 0x251c, '+' }, { 0x2524, '+' }, { 0x2506, '!' }, { 0x2581, '_' }, { 0x2582, '.' }, { 0x2583, ':' },
-	{ 0x2584, '-' }, { 0x2585, '=' }, { 0x2586, '+' }, { 0x2587, '*' }, { 0x2588, '#' }, { 0x25b6, '>' },
-	{ 0x25a0, '#' }, { 0x25cf, '*' }, { 0x25cb, 'o' }, { 0x2026, '~' }, { 0x00b7, '-' }, { 0x2016, '=' },
+	{ 0x2500, '-' }, { 0x2502, '|' }, { 0x250c, '+' }, { 0x2510, '+' }, { 0x2514, '+' },
+	{ 0x2518, '+' }, { 0x251c, '+' }, { 0x2524, '+' }, { 0x2506, '!' }, { 0x2581, '_' },
+	{ 0x2582, '.' }, { 0x2583, ':' }, { 0x2584, '-' }, { 0x2585, '=' }, { 0x2586, '+' },
+	{ 0x2587, '*' }, { 0x2588, '#' }, { 0x25b6, '>' }, { 0x25a0, '#' }, { 0x25cf, '*' },
+	{ 0x25cb, 'o' }, { 0x2026, '~' }, { 0x00b7, '-' }, { 0x2016, '=' },
 };
+/* clang-format on */
 
 static char ascii_form(uint32_t rune)
 {
@@ -38,26 +41,35 @@ static char ascii_form(uint32_t rune)
 /* Zero-width characters that are no combining marks: they change how a line reads without being seen. */
 static bool is_invisible(uint32_t r)
 {
+	/* clang-format off */
 	static const struct {
 		uint32_t first, last;
 	} ranges[] = {
-		{ 0x00ad, 0x00ad }, { 0x034f, 0x034f }, { 0x061c, 0x061c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },
-		{ 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 },
-		{ 0xe000, 0xf8ff }, { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb },
-		{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0x10ffff },
+		{ 0x00ad, 0x00ad }, { 0x034f, 0x034f }, { 0x061c, 0x061c }, { 0x115f, 0x1160 },
+		{ 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
+		{ 0x2060, 0x206f }, { 0x3164, 0x3164 }, { 0xe000, 0xf8ff }, { 0xfe00, 0xfe0f },
+		{ 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb }, { 0x1bca0, 0x1bca3 },
+		{ 0x1d173, 0x1d17a }, { 0xe0000, 0x10ffff },
 	};
+	/* clang-format on */
 	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
 		if (r >= ranges[i].first && r <= ranges[i].last)
 			return true;
 	return false;
 }
 
-/* One character of UTF-8. Returns its bytes (at least 1, so that a caller moves on); what is not UTF-8 gives '?'. */
+/* One character of UTF-8. Returns its bytes (at least 1, so that a caller moves on); what is not UTF-8
+ * gives '?'. */
 static size_t decode(const char *text, size_t len, uint32_t *ret_rune)
 {
 	const unsigned char *s = (const unsigned char *) text;
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t need = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	size_t need = s[0] < 0x80   ? 1
+		      : s[0] < 0xc2 ? 0
+		      : s[0] < 0xe0 ? 2
+		      : s[0] < 0xf0 ? 3
+		      : s[0] < 0xf5 ? 4
+				    : 0;
 	*ret_rune = '?';
 	if (need == 0 || need > len)
 		return 1;
@@ -244,7 +256,8 @@ struct pane pane_cut(const struct pane *p, int row, int column, int rows, int co
 	};
 }
 
-/* A run of text being put: where the pen is, counted from the text's own first column, and what is scrolled away. */
+/* A run of text being put: where the pen is, counted from the text's own first column, and what is
+ * scrolled away. */
 struct pen {
 	const struct pane *pane;
 	int row, column, start, shift;
@@ -260,8 +273,11 @@ static void pen_rune(struct pen *pen, uint32_t rune)
 		      pen->row < pen->pane->rows;
 	pen->column += width;
 	if (width == 0) {
-		if (column > pen->start && column <= pen->pane->columns && pen->row >= 0 && pen->row < pen->pane->rows)
-			cell_mark(&c->at[(pen->pane->row + pen->row) * c->columns + pen->pane->column + column - 1], rune);
+		if (column > pen->start && column <= pen->pane->columns && pen->row >= 0 &&
+		    pen->row < pen->pane->rows)
+			cell_mark(&c->at[(pen->pane->row + pen->row) * c->columns + pen->pane->column +
+					 column - 1],
+				  rune);
 		return;
 	}
 	if (inside && column >= pen->start)
@@ -401,7 +417,8 @@ void box_stack(const struct pane *p, struct section *s, int count, enum box_edge
 			pane_put(p, r, 0, ROLE_BORDER, "│");
 			pane_put(p, r, p->columns - 1, ROLE_BORDER, "│");
 		}
-		/* One blank column between border and text: it is where a mark stands (a warning, the selected row). */
+		/* One blank column between border and text: it is where a mark stands (a warning, the
+		 * selected row). */
 		s[i].in = pane_cut(p, row + 1, 1, rows, p->columns - 2);
 		row += rows + 1;
 	}

@@ -20,7 +20,7 @@
 #include "tui/screen/curses.h"
 #include "tui/screen/facts.h"
 
-#define WIDE 110 /* from here on the preset's facts stand beside the code */
+#define WIDE 110      /* from here on the preset's facts stand beside the code */
 #define RAW_LINE 4096 /* bytes of a line that are looked at for drawing; Right does not go beyond */
 
 static bool needs_look(const char *line, size_t len)
@@ -50,16 +50,22 @@ static void draw_code_line(struct app *app, const struct pane *pane, int row, si
 	pane_printf(pane, row, 1, found ? ROLE_SELECTED : ROLE_NUMBER, "%*zu", gutter - 3, number + 1);
 	pane_scrolled(&code, 0, found ? ROLE_FOUND : ROLE_TEXT, clean, app->compose.shift);
 	if (len > RAW_LINE)
-		pane_printf(&code, 0, code.columns - 12, ROLE_UNKNOWN, "…+%zu KiB", (len - RAW_LINE + 1023) / 1024);
+		pane_printf(&code, 0, code.columns - 12, ROLE_UNKNOWN, "…+%zu KiB",
+			    (len - RAW_LINE + 1023) / 1024);
 	buf_done(&text);
 }
 
 static void draw_empty(const struct app *app, const struct pane *pane)
 {
 	static const char *const lines[] = {
-		"Nothing is staged. Bring code in one of these ways:", "",
-		"paste it here", "pipe it in:   agent | belljar", "o             open a file",
-		"i             type it, until ^D", "e             write it in your editor", "",
+		"Nothing is staged. Bring code in one of these ways:",
+		"",
+		"paste it here",
+		"pipe it in:   agent | belljar",
+		"o             open a file",
+		"i             type it, until ^D",
+		"e             write it in your editor",
+		"",
 		"It is only looked at. Nothing runs until you press r.",
 	};
 	if (app->intake.reading || app->compose.inserting)
@@ -102,13 +108,14 @@ static int draw_notes(const struct draft *s, const struct pane *pane)
 	for (int i = 0; i < s->note_count; i++) {
 		struct pane text = pane_cut(pane, 0, 2, pane->rows, pane->columns - 3);
 		pane_put(pane, row, 0, ROLE_WARN, s->notes[i].warning ? "!" : "");
-		row += pane_wrapped(&text, row, s->notes[i].warning ? ROLE_WARN : ROLE_TEXT, s->notes[i].text);
+		row += pane_wrapped(&text, row, s->notes[i].warning ? ROLE_WARN : ROLE_TEXT,
+				    s->notes[i].text);
 	}
 	return row;
 }
 
-/* The names of the presets, the chosen one in brackets, as many rows as they need; below, what it is. Returns the rows
- * used: on a pane without rows it only measures. */
+/* The names of the presets, the chosen one in brackets, as many rows as they need; below, what it is.
+ * Returns the rows used: on a pane without rows it only measures. */
 static int draw_presets(struct app *app, const struct pane *pane)
 {
 	const struct draft *s = &app->draft;
@@ -146,13 +153,17 @@ static void compose_draw(struct app *app, const struct pane *body)
 	int notes = draw_notes(&app->draft, &nowhere), most = body->rows / 3;
 	struct section sections[3] = {
 		{ .title = "Code", .rows = -1, .focus = true },
-		{ .title = "Before you run", .rows = notes < 1 ? 1 : notes > most ? most : notes },
+		{ .title = "Before you run",
+		  .rows = notes < 1      ? 1
+			  : notes > most ? most
+					 : notes },
 		{ .title = "Preset   P chooses", .rows = draw_presets(app, &nowhere) },
 	};
 	box_stack(&left, sections, 3, BOX_CLOSED);
 	draw_code(app, &sections[0].in);
 	if (draw_notes(&app->draft, &sections[1].in) == 0)
-		pane_put(&sections[1].in, 0, 2, ROLE_TEXT, app->draft.code.len ? "Nothing odd was seen in it." : "");
+		pane_put(&sections[1].in, 0, 2, ROLE_TEXT,
+			 app->draft.code.len ? "Nothing odd was seen in it." : "");
 	(void) draw_presets(app, &sections[2].in);
 	if (!wide)
 		return;
@@ -169,7 +180,8 @@ static void compose_status(struct app *app, const struct pane *row)
 	struct draft *s = &app->draft;
 	draft_review(s);
 	if (app->intake.reading) {
-		pane_printf(row, 0, 1, ROLE_STRONG, "READING standard input: %s", format_bytes(app->intake.bytes.len, size, sizeof(size)));
+		pane_printf(row, 0, 1, ROLE_STRONG, "READING standard input: %s",
+			    format_bytes(app->intake.bytes.len, size, sizeof(size)));
 		return;
 	}
 	if (app->compose.inserting) {
@@ -184,14 +196,15 @@ static void compose_status(struct app *app, const struct pane *row)
 	struct pane name = pane_cut(row, 0, column + 2, 1, row->columns / 4);
 	int end = pane_clean(&name, 0, 0, ROLE_STRONG, s->name);
 	column += 2 + (end < name.columns ? end : name.columns);
-	column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%zu line%s  %s", s->found.lines, s->found.lines == 1 ? "" : "s",
-	    format_bytes(s->code.len, size, sizeof(size)));
+	column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%zu line%s  %s", s->found.lines,
+			     s->found.lines == 1 ? "" : "s", format_bytes(s->code.len, size, sizeof(size)));
 	if (s->language)
 		column = pane_printf(row, 0, column + 2, ROLE_TEXT, "%s", s->language->title);
 	else
 		column = pane_put(row, 0, column + 2, ROLE_UNKNOWN, "language ?");
 	if (s->program.len && row->columns >= 100)
-		column = pane_clean(row, 0, pane_put(row, 0, column, ROLE_TEXT, " by "), ROLE_TEXT, s->program);
+		column = pane_clean(row, 0, pane_put(row, 0, column, ROLE_TEXT, " by "), ROLE_TEXT,
+				    s->program);
 	if (row->columns - column >= 18)
 		pane_printf(row, 0, row->columns - 16, ROLE_TEXT, "sha256 %.8s", s->sha256);
 }
@@ -315,7 +328,8 @@ static int run_editor(const char *path)
 	const char *editor = getenv("VISUAL");
 	if (!editor || !*editor)
 		editor = getenv("EDITOR");
-	/* "$0" keeps the file's name out of the shell's hands; the editor may be given with options of its own. */
+	/* "$0" keeps the file's name out of the shell's hands; the editor may be given with options of its
+	 * own. */
 	FREE char *line = xprintf("exec %s \"$0\"", editor && *editor ? editor : "vi");
 	char sh[] = "sh", c[] = "-c";
 	char *argv[] = { sh, c, line, (char *) path, NULL };
@@ -372,30 +386,35 @@ static void edit(struct app *app, const char *argument)
 	const char *dir = getenv("TMPDIR"), *extension = "";
 	(void) argument;
 	if (!app->term || app->run) {
-		app_warn(app, app->run ? "A run lives: its output would have nowhere to go meanwhile." : "There is no terminal.");
+		app_warn(app, app->run ? "A run lives: its output would have nowhere to go meanwhile."
+				       : "There is no terminal.");
 		return;
 	}
 	draft_review(&app->draft);
 	if (app->draft.language)
 		extension = app->draft.language->extensions[0];
-	FREE char *path = xprintf("%s/belljar-XXXXXX%s%s", dir && *dir ? dir : "/tmp", *extension ? "." : "", extension);
+	FREE char *path = xprintf("%s/belljar-XXXXXX%s%s", dir && *dir ? dir : "/tmp", *extension ? "." : "",
+				  extension);
 	if (edit_copy(app, path, *extension ? strlen(extension) + 1 : 0, &e) < 0)
 		app_warn(app, "%s", e.text);
 	(void) unlink(path);
 }
 
+/* clang-format off */
 static const struct action actions[] = {
 	{ "clear", NULL, "throw the staged code away", clear },
 	{ "insert", NULL, "type or paste code until ^D", insert },
 	{ "edit", NULL, "open the code in $VISUAL or $EDITOR", edit },
 	{ .name = NULL },
 };
+/* clang-format on */
 
 const struct view compose_view = {
 	.id = VIEW_COMPOSE,
 	.title = "Compose",
-	.means = "Code is staged here: pasted, piped in, opened or typed. It is shown as it is, with everything that hides or "
-		 "misleads made visible, and it does not run until you press r. The preset says what the run will be allowed.",
+	.means = "Code is staged here: pasted, piped in, opened or typed. It is shown as it is, with "
+		 "everything that hides or misleads made visible, and it does not run until you press r. "
+		 "The preset says what the run will be allowed.",
 	.actions = actions,
 	.draw = compose_draw,
 	.status = compose_status,

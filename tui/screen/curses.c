@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only user of <curses.h> and <term.h> (whose macros take names such as `lines`). Keys come from the controlling
- * terminal, never from standard input, which may bring code. No standard stream is written while curses runs.
+ * The only user of <curses.h> and <term.h> (whose macros take names such as `lines`). Keys come from the
+ * controlling terminal, never from standard input, which may bring code. No standard stream is written while
+ * curses runs.
  */
 #include <curses.h>
 #include <term.h>
@@ -41,7 +42,7 @@ struct curses {
 	int fd;
 	FILE *in, *out;
 	SCREEN *screen;
-	WINDOW *keys;             /* a pad: reading from it does not repaint anything */
+	WINDOW *keys;                     /* a pad: reading from it does not repaint anything */
 	const char *paste_on, *paste_off; /* NULL: this terminal has no bracketed paste */
 	attr_t attr[ROLE_MAX];
 	short pair[ROLE_MAX];
@@ -53,11 +54,13 @@ struct curses {
 	sigset_t watched;
 };
 
+/* clang-format off */
 static const struct {
 	attr_t mono, colored;
 	short fg, bg; /* -1: the terminal's own */
 } looks[ROLE_MAX] = {
-	/* Text stays in the terminal's own colours, readable on any background. Badges bring both of theirs. */
+	/* Text stays in the terminal's own colours, readable on any background. Badges bring both of
+	 * theirs. */
 	[ROLE_TEXT] = { A_NORMAL, A_NORMAL, -1, -1 },
 	[ROLE_STRONG] = { A_BOLD, A_BOLD, -1, -1 },
 	[ROLE_BORDER] = { A_NORMAL, A_NORMAL, -1, -1 },
@@ -72,6 +75,7 @@ static const struct {
 	[ROLE_EFFECT] = { A_REVERSE | A_BOLD | A_UNDERLINE, A_BOLD, COLOR_WHITE, COLOR_RED },
 	[ROLE_UNKNOWN] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_YELLOW },
 };
+/* clang-format on */
 
 static void init_looks(struct curses *c)
 {
@@ -79,7 +83,8 @@ static void init_looks(struct curses *c)
 	bool own = color && use_default_colors() == OK;
 	for (short role = 0; role < ROLE_MAX; role++) {
 		bool plain = looks[role].fg < 0 && looks[role].bg < 0;
-		short fg = looks[role].fg < 0 ? COLOR_WHITE : looks[role].fg, bg = looks[role].bg < 0 ? COLOR_BLACK : looks[role].bg;
+		short fg = looks[role].fg < 0 ? COLOR_WHITE : looks[role].fg,
+		      bg = looks[role].bg < 0 ? COLOR_BLACK : looks[role].bg;
 		c->attr[role] = color ? looks[role].colored : looks[role].mono;
 		if (!color || plain)
 			continue;
@@ -108,15 +113,18 @@ static const char *capability(const char *name)
 	return value == (char *) -1 ? NULL : value;
 }
 
+/* clang-format off */
 static const struct {
 	wint_t curses;
 	uint32_t key;
 } key_codes[] = {
-	{ KEY_UP, K_UP }, { KEY_DOWN, K_DOWN }, { KEY_LEFT, K_LEFT }, { KEY_RIGHT, K_RIGHT }, { KEY_HOME, K_HOME },
-	{ KEY_END, K_END }, { KEY_PPAGE, K_PAGE_UP }, { KEY_NPAGE, K_PAGE_DOWN }, { KEY_IC, K_INSERT },
-	{ KEY_DC, K_DELETE }, { KEY_BTAB, K_BACK_TAB }, { KEY_BACKSPACE, K_BACKSPACE }, { KEY_ENTER, K_ENTER },
-	{ KEY_A1, K_HOME }, { KEY_A3, K_PAGE_UP }, { KEY_C1, K_END }, { KEY_C3, K_PAGE_DOWN },
+	{ KEY_UP, K_UP }, { KEY_DOWN, K_DOWN }, { KEY_LEFT, K_LEFT }, { KEY_RIGHT, K_RIGHT },
+	{ KEY_HOME, K_HOME }, { KEY_END, K_END }, { KEY_PPAGE, K_PAGE_UP }, { KEY_NPAGE, K_PAGE_DOWN },
+	{ KEY_IC, K_INSERT }, { KEY_DC, K_DELETE }, { KEY_BTAB, K_BACK_TAB },
+	{ KEY_BACKSPACE, K_BACKSPACE }, { KEY_ENTER, K_ENTER }, { KEY_A1, K_HOME }, { KEY_A3, K_PAGE_UP },
+	{ KEY_C1, K_END }, { KEY_C3, K_PAGE_DOWN },
 };
+/* clang-format on */
 
 static uint32_t key_of_code(wint_t code)
 {
@@ -128,8 +136,8 @@ static uint32_t key_of_code(wint_t code)
 	return K_NONE; /* KEY_RESIZE, which resizeterm() pushes, and keys that nobody asked for */
 }
 
-/* After an ESC that curses did not know as a key: Alt and a character, or a sequence to be swallowed whole. Passing
- * it on piece by piece would press keys that nobody pressed. */
+/* After an ESC that curses did not know as a key: Alt and a character, or a sequence to be swallowed
+ * whole. Passing it on piece by piece would press keys that nobody pressed. */
 static uint32_t key_after_escape(struct curses *c)
 {
 	wint_t next;
@@ -260,14 +268,17 @@ static void on_signal(void *arg, int signo)
 		/* Somebody used SIGSTOP: the shell has changed the modes since. */
 		curses_leave(c);
 		curses_return(c);
-	} else if (signo == SIGTERM || signo == SIGHUP || ((signo == SIGINT || signo == SIGQUIT) && !c->away)) {
+	} else if (signo == SIGTERM || signo == SIGHUP ||
+		   ((signo == SIGINT || signo == SIGQUIT) && !c->away)) {
 		c->o.ended(c->o.arg, signo);
 	}
 }
 
 static int watch(struct curses *c, struct err *e)
 {
-	static const int signals[] = { SIGWINCH, SIGTSTP, SIGCONT, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGPIPE };
+	static const int signals[] = {
+		SIGWINCH, SIGTSTP, SIGCONT, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGPIPE
+	};
 	sigemptyset(&c->watched);
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaddset(&c->watched, signals[i]);
@@ -282,12 +293,17 @@ static int check_terminal(int fd, struct err *e)
 	const char *name = getenv("TERM");
 	int known = 0;
 	if (!name || !*name || setupterm(name, fd, &known) != OK)
-		return err_say(e, ENOTTY, "TERM is \"%.40s\", which terminfo does not know; set it to what the terminal is, "
-		    "or use belljar run", name ? name : "");
+		return err_say(
+			e, ENOTTY,
+			"TERM is \"%.40s\", which terminfo does not know; set it to what the terminal is, "
+			"or use belljar run",
+			name ? name : "");
 	bool moves = capability("cup") != NULL;
 	(void) del_curterm(cur_term);
 	if (!moves)
-		return err_say(e, ENOTTY, "TERM is \"%.40s\", a terminal that cannot move its cursor; use belljar run", name);
+		return err_say(e, ENOTTY,
+			       "TERM is \"%.40s\", a terminal that cannot move its cursor; use belljar run",
+			       name);
 	return 0;
 }
 
@@ -324,7 +340,8 @@ static int start_curses(struct curses *c, struct err *e)
 	(void) keypad(c->keys, TRUE);
 	(void) nodelay(c->keys, TRUE);
 	init_looks(c);
-	/* Bracketed paste: terminfo has it, but curses 6.4 makes keys only of capabilities that begin with k. */
+	/* Bracketed paste: terminfo has it, but curses 6.4 makes keys only of capabilities that begin with
+	 * k. */
 	c->paste_on = capability("BE");
 	c->paste_off = capability("BD");
 	if (c->paste_on) {
@@ -350,7 +367,8 @@ int curses_open(struct loop *loop, const struct curses_options *o, struct curses
 		curses_close(c);
 		return r;
 	}
-	/* From here on the terminal is restored even from the background; starting there has stopped us before. */
+	/* From here on the terminal is restored even from the background; starting there has stopped us
+	 * before. */
 	sigset_t background;
 	sigemptyset(&background);
 	sigaddset(&background, SIGTTOU);
@@ -404,10 +422,12 @@ static void draw_row(const struct curses *c, const struct cell *line, int row, i
 	for (int i = 0; i < columns; i++) {
 		if (line[i].width == 0)
 			continue;
-		wchar_t text[4] = { (wchar_t) line[i].rune, (wchar_t) line[i].marks[0], (wchar_t) line[i].marks[1], 0 };
+		wchar_t text[4] = { (wchar_t) line[i].rune, (wchar_t) line[i].marks[0],
+				    (wchar_t) line[i].marks[1], 0 };
 		(void) setcchar(&out[count++], text, c->attr[line[i].role], c->pair[line[i].role], NULL);
 	}
-	/* Each row begins with a move of its own: a width that the terminal sees otherwise cannot shift another row. */
+	/* Each row begins with a move of its own: a width that the terminal sees otherwise cannot shift
+	 * another row. */
 	(void) mvwadd_wchnstr(stdscr, row, 0, out, count);
 }
 
@@ -458,7 +478,8 @@ void curses_return(struct curses *c)
 	c->o.changed(c->o.arg);
 }
 
-/* Stops the whole process group, as ^Z in a cooked terminal would: the guard is in it. The supervisor is not. */
+/* Stops the whole process group, as ^Z in a cooked terminal would: the guard is in it. The supervisor is
+ * not. */
 static void stop_group(void)
 {
 	sigset_t stop, before;
@@ -472,8 +493,11 @@ static void stop_group(void)
 
 void curses_suspend(struct curses *c)
 {
+	const char *farewell = c->o.farewell(c->o.arg);
 	curses_leave(c);
-	/* `bg` wakes us without giving us the terminal: stop again. Bounded, for where no shell can stop us at all. */
+	send_mode(c, farewell);
+	/* `bg` wakes us without giving us the terminal: stop again. Bounded, for where no shell can stop
+	 * us at all. */
 	for (int tries = 0; tries < 100; tries++) {
 		uint64_t before_ns = now_ns();
 		stop_group();

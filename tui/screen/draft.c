@@ -57,7 +57,8 @@ static int too_long(struct err *e)
 	return err_say(e, EFBIG, "the code is longer than %u MiB: refused, never cut", CODE_MAX >> 20);
 }
 
-int draft_set(struct draft *s, const char *title, const char *code, size_t len, const char *arrival, struct err *e)
+int draft_set(struct draft *s, const char *title, const char *code, size_t len, const char *arrival,
+	      struct err *e)
 {
 	if (len > CODE_MAX)
 		return too_long(e);
@@ -113,7 +114,8 @@ int draft_preset(struct draft *s, const char *name, struct err *e)
 			s->preset = i;
 			return 0;
 		}
-	s->presets = strv_add(s->presets, name); /* a preset of a file of its own: P comes round to it again */
+	s->presets =
+		strv_add(s->presets, name); /* a preset of a file of its own: P comes round to it again */
 	s->preset = strv_len(s->presets) - 1;
 	return 0;
 }
@@ -159,7 +161,8 @@ static void note(struct draft *s, bool warning, const char *fmt, ...)
 	va_end(ap);
 	if (len < 0)
 		return;
-	s->notes[s->note_count++] = (struct draft_note){ .warning = warning, .text = clean_line(text, (size_t) len, s->ascii) };
+	s->notes[s->note_count++] =
+		(struct draft_note){ .warning = warning, .text = clean_line(text, (size_t) len, s->ascii) };
 	free(text);
 }
 
@@ -172,21 +175,26 @@ static void note_findings(struct draft *s)
 {
 	const struct text_findings *f = &s->found;
 	if (f->bidi)
-		note(s, true, "%zu bidi control%s from line %zu on: the line does not read as it runs. Shown in brackets.",
-		    f->bidi, plural(f->bidi), f->first_bidi_line);
+		note(s, true,
+		     "%zu bidi control%s from line %zu on: the line does not read as it runs. Shown in "
+		     "brackets.",
+		     f->bidi, plural(f->bidi), f->first_bidi_line);
 	if (f->tags)
-		note(s, true, "%zu invisible tag character%s from line %zu on: text that only a machine reads.",
-		    f->tags, plural(f->tags), f->first_tag_line);
+		note(s, true,
+		     "%zu invisible tag character%s from line %zu on: text that only a machine reads.",
+		     f->tags, plural(f->tags), f->first_tag_line);
 	if (f->zero_width)
-		note(s, true, "%zu zero-width character%s: names that look alike may differ.", f->zero_width, plural(f->zero_width));
+		note(s, true, "%zu zero-width character%s: names that look alike may differ.", f->zero_width,
+		     plural(f->zero_width));
 	if (f->controls)
 		note(s, true, "%zu control character%s from line %zu on, shown in brackets.", f->controls,
-		    plural(f->controls), f->first_control_line);
+		     plural(f->controls), f->first_control_line);
 	if (f->nuls)
-		note(s, true, "%zu NUL byte%s from line %zu on: this is no program text.", f->nuls, plural(f->nuls), f->first_nul_line);
+		note(s, true, "%zu NUL byte%s from line %zu on: this is no program text.", f->nuls,
+		     plural(f->nuls), f->first_nul_line);
 	if (f->invalid)
 		note(s, true, "%zu byte%s from line %zu on %s not UTF-8.", f->invalid, plural(f->invalid),
-		    f->first_invalid_line, f->invalid == 1 ? "is" : "are");
+		     f->first_invalid_line, f->invalid == 1 ? "is" : "are");
 	if (f->mixed_endings)
 		note(s, true, "Line endings are mixed: LF, and CR LF or CR.");
 	else if (f->lone_cr)
@@ -199,7 +207,8 @@ static void note_findings(struct draft *s)
 		note(s, false, "The longest line has %zu characters; Right scrolls.", f->longest_line);
 }
 
-/* What launching would say about it now: the same refusals and corrections, the same checksum as in the recording. */
+/* What launching would say about it now: the same refusals and corrections, the same checksum as in the
+ * recording. */
 static void note_launch(struct draft *s)
 {
 	struct err e;

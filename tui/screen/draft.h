@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The code that waits to be run: where it came from, what is odd about it, what would run it under which preset.
- * Staging never runs anything.
+ * The code that waits to be run: where it came from, what is odd about it, what would run it under which
+ * preset. Staging never runs anything.
  */
 #pragma once
 
@@ -28,15 +28,15 @@ struct draft_note { /* one thing to know before a run */
 struct draft {
 	bool ascii;
 	struct buf code;
-	char *title;             /* as it came: file name or "-"; untrusted */
-	char *arrival;           /* our own sentence about how it came (a paste that closed itself), or NULL */
+	char *title;   /* as it came: file name or "-"; untrusted */
+	char *arrival; /* our own sentence about how it came (a paste that closed itself), or NULL */
 	const struct language *chosen; /* by the person, NULL: guessed */
 	char **presets;
-	size_t preset;           /* index of the chosen one */
-	struct policy *policy;   /* of the chosen preset; NULL when it cannot be loaded */
+	size_t preset;         /* index of the chosen one */
+	struct policy *policy; /* of the chosen preset; NULL when it cannot be loaded */
 
 	/* Filled by draft_review. */
-	bool reviewed, ready;    /* ready: r would run it */
+	bool reviewed, ready; /* ready: r would run it */
 	struct text_findings found;
 	const struct language *language;
 	struct clean name, program;
@@ -48,8 +48,10 @@ struct draft {
 
 void draft_init(struct draft *s, bool ascii);
 void draft_done(struct draft *s);
-/* draft_set: takes the place of what was staged. `arrival`: our own words, or NULL. -EFBIG beyond CODE_MAX. */
-int draft_set(struct draft *s, const char *title, const char *code, size_t len, const char *arrival, struct err *e);
+/* draft_set: takes the place of what was staged. `arrival`: our own words, or NULL. -EFBIG beyond
+ * CODE_MAX. */
+int draft_set(struct draft *s, const char *title, const char *code, size_t len, const char *arrival,
+	      struct err *e);
 int draft_append(struct draft *s, const char *code, size_t len, struct err *e);
 int draft_open(struct draft *s, const char *path, struct err *e);
 void draft_cut(struct draft *s); /* takes the last character away */

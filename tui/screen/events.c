@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events: each refused call, connection, file and removed sequence, grouped, with who did it, which layer answered, how
- * certain that is, and how it could be allowed.
+ * Events: each refused call, connection, file and removed sequence, grouped, with who did it, which layer
+ * answered, how certain that is, and how it could be allowed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,8 @@ static void draw_none(const struct app *app, const struct pane *pane)
 	else if (app->watch.started && said && watched == FACT_HOLDS)
 		words = "System calls are watched. None was refused so far.";
 	else if (app->watch.started)
-		words = "No event so far; this run does not say that its calls are watched, so that means little.";
+		words = "No event so far; this run does not say that its calls are watched, so that means "
+			"little.";
 	pane_wrapped(&text, 0, ROLE_TEXT, clean_scrubbed(words, strlen(words)));
 }
 
@@ -93,7 +94,8 @@ static void draw_list(struct app *app, const struct pane *pane)
 /* One fact of the detail; returns the row after it. */
 static int fact(const struct pane *pane, int row, const char *label, struct clean text)
 {
-	struct pane words = pane_cut(pane, 0, 11, pane->rows, pane->columns - 12); /* measured even where nothing shows */
+	struct pane words =
+		pane_cut(pane, 0, 11, pane->rows, pane->columns - 12); /* measured even where nothing shows */
 	if (text.len == 0)
 		return row;
 	pane_put(pane, row, 1, ROLE_STRONG, label);
@@ -112,16 +114,17 @@ static int draw_detail(const struct app *app, const struct pane *pane, int row)
 	if (!g)
 		return row;
 	row = fact(pane, row, "what", g->what);
-	(void) snprintf(words, sizeof(words), "%s%s%s%s%s", group_outcome(g), g->layer ? " by " : "", layer_name(g->layer),
-	    g->layer ? ": " : "", layer_words(g->layer));
+	(void) snprintf(words, sizeof(words), "%s%s%s%s%s", group_outcome(g), g->layer ? " by " : "",
+			layer_name(g->layer), g->layer ? ": " : "", layer_words(g->layer));
 	row = fact_words(pane, row, "outcome", words);
 	row = fact(pane, row, "why", g->why);
 	row = fact(pane, row, "who", g->who);
 	if (g->basis != BASIS_NONE)
 		row = fact_words(pane, row, "certainty", basis_words(g->basis));
 	(void) snprintf(words, sizeof(words), g->count > 1 ? "%s times, from %s to %s" : "%s time, at %s",
-	    count_words(g->count, count, sizeof(count)), clock_words(g->first_ns, first, sizeof(first)),
-	    clock_words(g->last_ns, last, sizeof(last)));
+			count_words(g->count, count, sizeof(count)),
+			clock_words(g->first_ns, first, sizeof(first)),
+			clock_words(g->last_ns, last, sizeof(last)));
 	row = fact_words(pane, row, "seen", words);
 	struct buf allow = { 0 };
 	group_allow(g, &allow);
@@ -145,12 +148,14 @@ static void list_title(const struct app *app, char *title, size_t size)
 	const struct groups *g = &app->watch.groups;
 	const struct events_state *s = &app->at_events;
 	char kept[32];
-	size_t len = (size_t) snprintf(title, size, "Events  %zu kind%s, %s", s->shown, s->shown == 1 ? "" : "s",
-	    s->by_count ? "most often first" : "in order of time");
+	size_t len =
+		(size_t) snprintf(title, size, "Events  %zu kind%s, %s", s->shown, s->shown == 1 ? "" : "s",
+				  s->by_count ? "most often first" : "in order of time");
 	if (s->hidden)
 		len += (size_t) snprintf(title + len, size - len, "  %zu quiet ones: a shows", s->hidden);
 	if (g->not_kept && len < size)
-		(void) snprintf(title + len, size - len, "  %s more not kept", count_words(g->not_kept, kept, sizeof(kept)));
+		(void) snprintf(title + len, size - len, "  %s more not kept",
+				count_words(g->not_kept, kept, sizeof(kept)));
 }
 
 static void events_draw(struct app *app, const struct pane *body)
@@ -165,7 +170,9 @@ static void events_draw(struct app *app, const struct pane *body)
 	}
 	struct section sections[2] = {
 		{ .title = title, .rows = -1, .focus = !s->on_detail },
-		{ .title = "Chosen event", .rows = body->rows >= 17 ? DETAIL_ROWS : 3, .focus = s->on_detail || s->full },
+		{ .title = "Chosen event",
+		  .rows = body->rows >= 17 ? DETAIL_ROWS : 3,
+		  .focus = s->on_detail || s->full },
 	};
 	if (s->full) {
 		sections[1].rows = -1;
@@ -196,7 +203,7 @@ static void events_sentence(struct app *app, struct buf *out)
 		clean_free(&filter);
 	} else if (g->count) {
 		buf_printf(out, "%s refused, hidden, read-only or unreachable. Enter shows one in full.",
-		    count_words(g->stopped, stopped, sizeof(stopped)));
+			   count_words(g->stopped, stopped, sizeof(stopped)));
 	}
 }
 
@@ -213,7 +220,8 @@ static void events_move(struct app *app, enum move move)
 	if (move == MOVE_BOTTOM)
 		s->selected = s->shown ? s->shown - 1 : 0;
 	else
-		s->selected = scrolled(s->selected, move == MOVE_UP || move == MOVE_DOWN ? 1 : s->rows, s->shown + s->rows - 1, move);
+		s->selected = scrolled(s->selected, move == MOVE_UP || move == MOVE_DOWN ? 1 : s->rows,
+				       s->shown + s->rows - 1, move);
 	if (s->selected >= s->shown)
 		s->selected = s->shown ? s->shown - 1 : 0;
 	s->detail_top = 0;
@@ -292,6 +300,7 @@ static void pane(struct app *app, const char *argument)
 	app->at_events.on_detail = !app->at_events.on_detail;
 }
 
+/* clang-format off */
 static const struct action actions[] = {
 	{ "detail", NULL, "the chosen event alone", detail },
 	{ "filter", "[TEXT]", "show only events that hold a text", filter },
@@ -301,12 +310,13 @@ static const struct action actions[] = {
 	{ "pane", NULL, "the other pane takes the arrow keys", pane },
 	{ .name = NULL },
 };
+/* clang-format on */
 
 const struct view events_view = {
 	.id = VIEW_EVENTS,
 	.title = "Events",
-	.means = "What the run tried and what became of it. Same things are one row with a count. The detail says which layer "
-		 "answered, how certain that is, and what in a preset would allow it.",
+	.means = "What the run tried and what became of it. Same things are one row with a count. The detail "
+		 "says which layer answered, how certain that is, and what in a preset would allow it.",
 	.actions = actions,
 	.draw = events_draw,
 	.status = run_status,

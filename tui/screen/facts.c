@@ -23,7 +23,8 @@ static int fact(const struct pane *pane, int row, const char *label, const char 
 	return row + (used ? used : 1);
 }
 
-static int fact_list(const struct pane *pane, int row, const char *label, char *const *list, const char *none, bool ascii)
+static int fact_list(const struct pane *pane, int row, const char *label, char *const *list, const char *none,
+		     bool ascii)
 {
 	struct buf words = { 0 };
 	for (size_t i = 0; list && list[i]; i++)
@@ -40,8 +41,9 @@ static int draw_limits_of(const struct policy *p, const struct pane *pane, int r
 		bool open = p->limit[i] == UNLIMITED;
 		pane_put(pane, row, 1, ROLE_STRONG, limit_kinds[i].name);
 		pane_put(pane, row, LABEL_COLUMNS, open ? ROLE_UNKNOWN : ROLE_TEXT,
-		    limit_format((enum limit_name) i, p->limit[i], value, sizeof(value)));
-		struct pane means = pane_cut(pane, row, LABEL_COLUMNS + 11, 1, pane->columns - LABEL_COLUMNS - 12);
+			 limit_format((enum limit_name) i, p->limit[i], value, sizeof(value)));
+		struct pane means =
+			pane_cut(pane, row, LABEL_COLUMNS + 11, 1, pane->columns - LABEL_COLUMNS - 12);
 		if (pane_put(&means, 0, 0, ROLE_TEXT, limit_kinds[i].means) > means.columns)
 			pane_put(&means, 0, means.columns - 1, ROLE_TEXT, "…");
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame around every screen: tabs, what runs and what isolates it, the sentence, the keys; and the help that is
- * made from the same tables as the keys themselves. A terminal is never too small: rows fall away in a fixed order.
+ * The frame around every screen: tabs, what runs and what isolates it, the sentence, the keys; and the help
+ * that is made from the same tables as the keys themselves. A terminal is never too small: rows fall away in
+ * a fixed order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,9 @@
 #include "core/base/base.h"
 #include "tui/screen/app.h"
 
-#define ROWS_FULL 10    /* below: one status row, the pane, the sentence */
+#define ROWS_FULL 10 /* below: one status row, the pane, the sentence */
 #define COLUMNS_FULL 40
-#define ROWS_ROOMY 30   /* from here on the keys may take two rows */
+#define ROWS_ROOMY 30 /* from here on the keys may take two rows */
 
 static void draw_tabs(const struct app *app, const struct pane *row)
 {
@@ -22,7 +23,8 @@ static void draw_tabs(const struct app *app, const struct pane *row)
 		bool front = views[i] == app->view;
 		const char *title = roomy || front ? views[i]->title : "";
 		column += i == 0 && !roomy ? 0 : 1;
-		column = pane_printf(row, 0, column, front ? ROLE_TAB : ROLE_TEXT, front ? "[%d %s]" : " %d %s ", i + 1, title);
+		column = pane_printf(row, 0, column, front ? ROLE_TAB : ROLE_TEXT,
+				     front ? "[%d %s]" : " %d %s ", i + 1, title);
 	}
 	if (row->columns - column > 9)
 		pane_put(row, 0, row->columns - 8, ROLE_TEXT, "? help");
@@ -87,7 +89,8 @@ void run_status(struct app *app, const struct pane *row)
 	column += 1 + (end < name.columns ? end : name.columns);
 	uint64_t t_ns = w->ended ? (uint64_t) (w->wall_s > 0 ? w->wall_s * 1e9 : 0) : w->t_ns;
 	if (!(brief && w->ended))
-		column = pane_printf(row, 0, column + 1, ROLE_TEXT, "%s", clock_words(t_ns, clock, sizeof(clock)));
+		column = pane_printf(row, 0, column + 1, ROLE_TEXT, "%s",
+				     clock_words(t_ns, clock, sizeof(clock)));
 	if (w->preset.len > 0)
 		isolation_words(w, row, column + 3 + (row->columns >= 100 ? 2 : 0));
 }
@@ -140,7 +143,8 @@ static void draw_keys(const struct app *app, const struct pane *keys)
 		draw_hint(&row, column, b);
 		column += hint_columns(b) + 2;
 	}
-	struct pane corner = pane_cut(keys, keys->rows - 1, keys->columns - QUIT_COLUMNS + 1, 1, QUIT_COLUMNS);
+	struct pane corner =
+		pane_cut(keys, keys->rows - 1, keys->columns - QUIT_COLUMNS + 1, 1, QUIT_COLUMNS);
 	draw_hint(&corner, 0, binding_find(app->view->id, 'q'));
 }
 
@@ -151,7 +155,8 @@ static void draw_sentence(struct app *app, const struct pane *row)
 		return;
 	}
 	if (app->said.len > 0) {
-		pane_clean(row, 0, 1, app->said_warning ? ROLE_WARN : ROLE_TEXT, clean_scrubbed(app->said.data, app->said.len));
+		pane_clean(row, 0, 1, app->said_warning ? ROLE_WARN : ROLE_TEXT,
+			   clean_scrubbed(app->said.data, app->said.len));
 		return;
 	}
 	struct buf sentence = { 0 };
@@ -190,7 +195,7 @@ static void sheet_keys(struct sheet *s, enum view_id view, bool everywhere)
 		for (int i = 0; i < KEYS_MAX && b->keys[i] != K_NONE; i++) {
 			size_t len = strlen(names);
 			(void) snprintf(names + len, sizeof(names) - len, "%s%s", i ? " " : "",
-			    key_spell(b->keys[i], key, sizeof(key)));
+					key_spell(b->keys[i], key, sizeof(key)));
 		}
 		sheet_line(s, names, b->help);
 	}
@@ -200,7 +205,8 @@ static void sheet_actions(struct sheet *s, const struct action *actions)
 {
 	for (const struct action *a = actions; a && a->name; a++) {
 		char name[64];
-		(void) snprintf(name, sizeof(name), ":%s%s%s", a->name, a->argument ? " " : "", a->argument ? a->argument : "");
+		(void) snprintf(name, sizeof(name), ":%s%s%s", a->name, a->argument ? " " : "",
+				a->argument ? a->argument : "");
 		sheet_line(s, name, a->help);
 	}
 }
@@ -209,7 +215,8 @@ static int draw_sheet(const struct app *app, const struct pane *pane, int top)
 {
 	struct sheet s = { .pane = pane, .row = -top };
 	struct pane text = pane_cut(pane, 0, 1, pane->rows, pane->columns - 2);
-	s.row += pane_wrapped(&text, s.row, ROLE_TEXT, clean_scrubbed(app->view->means, strlen(app->view->means)));
+	s.row += pane_wrapped(&text, s.row, ROLE_TEXT,
+			      clean_scrubbed(app->view->means, strlen(app->view->means)));
 	sheet_head(&s, "On this screen");
 	sheet_keys(&s, app->view->id, false);
 	sheet_head(&s, "Everywhere");

@@ -105,7 +105,7 @@ static void what_limit(const struct event *ev, struct buf *out)
 	for (int i = 0; i < LIMIT_MAX; i++)
 		if (ev->limit.name && strcmp(limit_kinds[i].name, ev->limit.name) == 0) {
 			buf_printf(out, "%s = %s", limit_kinds[i].name,
-			    limit_format((enum limit_name) i, ev->limit.value, value, sizeof(value)));
+				   limit_format((enum limit_name) i, ev->limit.value, value, sizeof(value)));
 			return;
 		}
 	add_capped(out, ev->limit.name);
@@ -115,28 +115,16 @@ static void what_limit(const struct event *ev, struct buf *out)
 static void what(const struct event *ev, struct buf *out)
 {
 	switch (ev->type) {
-	case EVENT_DENIED:
-		what_denied(ev, out);
-		break;
-	case EVENT_NETWORK:
-		what_network(ev, out);
-		break;
-	case EVENT_FILE:
-		what_file(ev, out);
-		break;
-	case EVENT_EXEC:
-		what_exec(ev, out);
-		break;
-	case EVENT_LIMIT:
-		what_limit(ev, out);
-		break;
+	case EVENT_DENIED: what_denied(ev, out); break;
+	case EVENT_NETWORK: what_network(ev, out); break;
+	case EVENT_FILE: what_file(ev, out); break;
+	case EVENT_EXEC: what_exec(ev, out); break;
+	case EVENT_LIMIT: what_limit(ev, out); break;
 	case EVENT_TERMINAL:
 		add_capped(out, ev->terminal.kind);
 		buf_str(out, " in the output");
 		break;
-	case EVENT_ALERT:
-		add_capped(out, ev->alert.kind);
-		break;
+	case EVENT_ALERT: add_capped(out, ev->alert.kind); break;
 	case EVENT_DROPPED:
 		add_capped(out, ev->dropped.what);
 		buf_str(out, " not told one by one");
@@ -154,14 +142,9 @@ static void what(const struct event *ev, struct buf *out)
 		buf_str(out, "answer: ");
 		add_capped(out, ev->answer.decision);
 		break;
-	case EVENT_ERROR:
-		add_capped(out, ev->error.text);
-		break;
-	case EVENT_UNKNOWN:
-		add_capped(out, ev->unknown.type);
-		break;
-	default:
-		break;
+	case EVENT_ERROR: add_capped(out, ev->error.text); break;
+	case EVENT_UNKNOWN: add_capped(out, ev->unknown.type); break;
+	default: break;
 	}
 }
 
@@ -218,17 +201,19 @@ static uint64_t event_count(const struct event *ev)
 		count = ev->file.count;
 	else if (ev->type == EVENT_DROPPED)
 		count = ev->dropped.count;
-	return count ? count : 1;
+	return count == 0 || count == UNKNOWN_U64 ? 1 : count;
 }
 
 bool group_wanted(const struct event *ev)
 {
-	return ev->type != EVENT_START && ev->type != EVENT_OUTPUT && ev->type != EVENT_METER && ev->type != EVENT_EXIT;
+	return ev->type != EVENT_START && ev->type != EVENT_OUTPUT && ev->type != EVENT_METER &&
+	       ev->type != EVENT_EXIT;
 }
 
 bool outcome_stopped(enum outcome o)
 {
-	return o == OUTCOME_REFUSED || o == OUTCOME_UNREACHABLE || o == OUTCOME_HIDDEN || o == OUTCOME_READ_ONLY;
+	return o == OUTCOME_REFUSED || o == OUTCOME_UNREACHABLE || o == OUTCOME_HIDDEN ||
+	       o == OUTCOME_READ_ONLY;
 }
 
 bool group_quiet(const struct group *g)
@@ -239,7 +224,8 @@ bool group_quiet(const struct group *g)
 /* FNV-1a: an attacker who makes groups collide slows a table of 4096 entries, no more. */
 static uint64_t hash_of(const struct event *ev, const struct buf *text)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uint64_t) ev->type << 16 ^ (uint64_t) ev->outcome << 8 ^ ev->layer;
+	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uint64_t) ev->type << 16 ^ (uint64_t) ev->outcome << 8 ^
+		     ev->layer;
 	for (size_t i = 0; i < text->len; i++)
 		h = (h ^ (unsigned char) text->data[i]) * UINT64_C(0x100000001b3);
 	return h;
@@ -259,7 +245,8 @@ static uint32_t *find_slot(const struct groups *g, uint64_t hash, const struct e
 	}
 }
 
-static struct clean made_by(const struct groups *g, void (*make)(const struct event *, struct buf *), const struct event *ev)
+static struct clean made_by(const struct groups *g, void (*make)(const struct event *, struct buf *),
+			    const struct event *ev)
 {
 	struct buf text = { 0 };
 	make(ev, &text);
@@ -268,12 +255,18 @@ static struct clean made_by(const struct groups *g, void (*make)(const struct ev
 	return clean;
 }
 
-static void new_group(struct groups *g, uint32_t *slot, const struct event *ev, uint64_t hash, struct clean text)
+static void new_group(struct groups *g, uint32_t *slot, const struct event *ev, uint64_t hash,
+		      struct clean text)
 {
 	struct group *group = &g->at[g->count];
 	*slot = (uint32_t) ++g->count;
-	*group = (struct group){ .hash = hash, .type = ev->type, .outcome = ev->outcome, .layer = ev->layer,
-		.basis = ev->basis, .first_ns = ev->t_ns, .what = text };
+	*group = (struct group){ .hash = hash,
+				 .type = ev->type,
+				 .outcome = ev->outcome,
+				 .layer = ev->layer,
+				 .basis = ev->basis,
+				 .first_ns = ev->t_ns,
+				 .what = text };
 	group->who = made_by(g, who, ev);
 	group->why = made_by(g, why, ev);
 	if (ev->type == EVENT_DENIED && ev->denied.call)
@@ -295,11 +288,7 @@ static void count_event(struct groups *g, const struct event *ev, uint64_t count
 
 void groups_add(struct groups *g, const struct event *ev)
 {
-	groups_add_many(g, ev, event_count(ev));
-}
-
-void groups_add_many(struct groups *g, const struct event *ev, uint64_t count)
-{
+	uint64_t count = event_count(ev);
 	count_event(g, ev, count);
 	struct buf raw = { 0 };
 	what(ev, &raw);
@@ -334,6 +323,7 @@ bool group_matches(const struct group *g, const char *filter)
 	       strcasestr(layer_name(g->layer), filter);
 }
 
+/* clang-format off */
 static const struct {
 	const char *kind, *outcome; /* outcome: for events that have none */
 } type_words[EVENT_TYPE_MAX] = {
@@ -351,6 +341,7 @@ static const struct {
 	[EVENT_ERROR] = { "ERROR", "error" },
 	[EVENT_UNKNOWN] = { "?", "unknown" },
 };
+/* clang-format on */
 
 const char *group_kind(const struct group *g)
 {
@@ -399,7 +390,8 @@ void group_allow(const struct group *g, struct buf *out)
 {
 	if (!outcome_stopped(g->outcome)) {
 		if (g->type == EVENT_LIMIT)
-			buf_str(out, "a larger value in [limits] of a preset, or the option of the same name");
+			buf_str(out,
+				"a larger value in [limits] of a preset, or the option of the same name");
 		return;
 	}
 	if (g->type == EVENT_NETWORK) {
@@ -407,7 +399,8 @@ void group_allow(const struct group *g, struct buf *out)
 	} else if (g->layer == LAYER_SECCOMP && g->call.len > 0) {
 		buf_printf(out, "in a preset of your own: [syscalls] allow = %s", g->call.text);
 	} else if (g->type == EVENT_FILE) {
-		buf_str(out, "--input PATH shows it one file or folder, read-only; in a preset: [filesystem] read_only = PATH");
+		buf_str(out, "--input PATH shows it one file or folder, read-only; in a preset: [filesystem] "
+			     "read_only = PATH");
 	} else if (g->layer == LAYER_CGROUP || g->layer == LAYER_RLIMIT) {
 		buf_str(out, "a larger value in [limits] of a preset");
 	} else {

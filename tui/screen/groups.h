@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a run, grouped by what happened: call, outcome and the argument that matters, with a count. A flood of
- * a million events takes the memory of a few thousand groups; what is not kept is counted.
+ * The events of a run, grouped by what happened: call, outcome and the argument that matters, with a count.
+ * A flood of a million events takes the memory of a few thousand groups; what is not kept is counted.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct group {
 	enum outcome outcome;
 	enum layer layer;
 	enum basis basis;
-	struct clean what; /* "ptrace(PTRACE_ATTACH, 1)", "connect 169.254.169.254:80": also what makes the group */
+	struct clean what; /* "ptrace(PTRACE_ATTACH, 1)", "connect 10.0.0.1:80": also what makes the group */
 	struct clean who;  /* "python3[4]", the first one */
 	struct clean why;  /* "EPERM by default:debug"; may be empty */
 	struct clean call; /* the bare name of the call; may be empty */
@@ -29,23 +29,25 @@ struct group {
 
 struct groups {
 	struct group *at;
-	uint32_t *slots;    /* hash table of indexes + 1 */
+	uint32_t *slots; /* hash table of indexes + 1 */
 	size_t count;
 	uint64_t events, not_kept, touches;
 	uint64_t kind[EVENT_TYPE_MAX]; /* how many events of each type, counts within events included */
-	uint64_t stopped, stopped_net, stopped_file; /* events that say that something was refused, hidden, unreachable */
+	uint64_t stopped, stopped_net,
+		stopped_file; /* events that say that something was refused, hidden, unreachable */
 	bool ascii;
 };
 
 void groups_init(struct groups *g, bool ascii);
 void groups_done(struct groups *g);
 void groups_add(struct groups *g, const struct event *ev);
-void groups_add_many(struct groups *g, const struct event *ev, uint64_t count); /* so many events like this one */
 /* group_wanted: whether this type of event stands in the list at all. */
 bool group_wanted(const struct event *ev);
-bool group_matches(const struct group *g, const char *filter); /* an empty filter matches all */
+/* group_matches: an empty filter matches all. */
+bool group_matches(const struct group *g, const char *filter);
 bool outcome_stopped(enum outcome o);
-bool group_quiet(const struct group *g); /* every program does this all the time: files opened, files looked for in vain */
+/* group_quiet: every program does this all the time: files opened, files looked for in vain. */
+bool group_quiet(const struct group *g);
 
 const char *group_kind(const struct group *g);    /* "NET", "FILE", "CALL": at most 5 columns */
 const char *group_outcome(const struct group *g); /* "refused", "met", …: at most 11 columns */

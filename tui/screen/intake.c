@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code on standard input. It may come slowly and never end, so it is read when there is some, one read(2) a round
- * (which does not block after epoll has said so, and leaves the descriptor's flags to those who share it).
+ * Code on standard input. It may come slowly and never end, so it is read when there is some, one read(2) a
+ * round (which does not block after epoll has said so, and leaves the descriptor's flags to those who share
+ * it).
  */
 #include <errno.h>
 #include <fcntl.h>

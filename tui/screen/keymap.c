@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of keys, in the order of the hint bar, and the names of keys. Letters come first: terminals and desktops
- * steal function keys, so those are only twins. No row uses ^M, ^I or ^[, which are Enter, Tab and Esc.
+ * The table of keys, in the order of the hint bar, and the names of keys. Letters come first: terminals and
+ * desktops steal function keys, so those are only twins. No row uses ^M, ^I or ^[, which are Enter, Tab and
+ * Esc.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,28 +15,35 @@
 #define RUN IN(VIEW_RUN)
 #define EVENTS IN(VIEW_EVENTS)
 
+/* clang-format off */
 const struct binding bindings[] = {
 	{ COMPOSE, { 'r', K_F1 + 4 }, "run", WHEN_CODE, "Run", "run the staged code" },
-	{ COMPOSE, { 'P' }, "preset", WHEN_ALWAYS, "Preset", "choose the next preset (:preset NAME takes one by name)" },
+	{ COMPOSE, { 'P' }, "preset", WHEN_ALWAYS, "Preset", "choose the next preset (or :preset NAME)" },
 	{ COMPOSE, { 'e' }, "edit", WHEN_ALWAYS, "Edit", "open the code in $VISUAL or $EDITOR" },
 	{ COMPOSE, { 'i' }, "insert", WHEN_ALWAYS, "Insert", "type or paste code until ^D" },
 	{ COMPOSE, { 'o' }, "open", WHEN_ALWAYS, "Open", "stage a file" },
 	{ COMPOSE, { 'x' }, "clear", WHEN_CODE, "Clear", "throw the staged code away" },
-	{ COMPOSE, { 'L' }, "language", WHEN_CODE, NULL, "take the next language (:language NAME takes one by name)" },
+	{ COMPOSE, { 'L' }, "language", WHEN_CODE, NULL, "take the next language (or :language NAME)" },
 
-	{ RUN | EVENTS, { K_CTRL('C') }, "stop", WHEN_LIVE, "Stop", "stop the run: SIGTERM, after 2 s SIGKILL" },
-	{ RUN | EVENTS, { 'r', K_F1 + 4 }, "run", WHEN_IDLE | WHEN_CODE, "Run again", "run the staged code again" },
-	{ RUN, { 'p', K_CTRL('S') }, "freeze", WHEN_LIVE, "Freeze view", "freeze the picture; the run goes on" },
+	{ RUN | EVENTS, { K_CTRL('C') }, "stop", WHEN_LIVE, "Stop",
+	  "stop the run: SIGTERM, after 2 s SIGKILL" },
+	{ RUN | EVENTS, { 'r', K_F1 + 4 }, "run", WHEN_IDLE | WHEN_CODE, "Run again",
+	  "run the staged code again" },
+	{ RUN, { 'p', K_CTRL('S') }, "freeze", WHEN_LIVE, "Freeze view",
+	  "freeze the picture; the run goes on" },
 	{ RUN, { K_CTRL('Q') }, "thaw", WHEN_ALWAYS, NULL, "let a frozen picture go on" },
 	{ RUN | EVENTS, { 'z' }, "pause", WHEN_LIVE, "Pause run", "pause the run itself, again: go on" },
 	{ RUN, { 'F' }, "follow", WHEN_LIVE, "Follow", "follow the end of the output, or stay" },
-	{ RUN, { 'b', 'v' }, "boundary", WHEN_RAN, "Boundary", "what isolates the run, and what was not enforced" },
+	{ RUN, { 'b', 'v' }, "boundary", WHEN_RAN, "Boundary",
+	  "what isolates the run, and what was not enforced" },
 	{ RUN, { '+', '_' }, "zoom", WHEN_ALWAYS, NULL, "the output alone, or all panes" },
 
-	{ EVENTS, { K_ENTER }, "detail", WHEN_RAN, "Full", "the chosen event alone: who, which layer, how to allow" },
+	{ EVENTS, { K_ENTER }, "detail", WHEN_RAN, "Full",
+	  "the chosen event alone: who, which layer, how to allow" },
 	{ EVENTS, { 'f', K_F1 + 3 }, "filter", WHEN_RAN, "Filter", "show only events that hold a text" },
 	{ EVENTS, { 's' }, "sort", WHEN_RAN, "Sort", "by first time, or by how often" },
-	{ EVENTS, { 'a' }, "all", WHEN_RAN, "All", "with or without files that were simply opened or absent" },
+	{ EVENTS, { 'a' }, "all", WHEN_RAN, "All",
+	  "with or without files that were simply opened or absent" },
 	{ EVENTS, { K_TAB, K_BACK_TAB }, "pane", WHEN_ALWAYS, NULL, "the other pane takes the arrow keys" },
 
 	{ COMPOSE | RUN | EVENTS, { '/' }, "find", WHEN_ALWAYS, "Find", "find a text" },
@@ -51,7 +59,8 @@ const struct binding bindings[] = {
 	{ IN_ALL, { '-' }, "screen -", WHEN_ALWAYS, NULL, "the screen before this one" },
 	{ COMPOSE, { K_CTRL('C') }, "stop", WHEN_ALWAYS, NULL, "stop the run: SIGTERM, after 2 s SIGKILL" },
 	{ IN_ALL, { K_CTRL('K') }, "kill", WHEN_ALWAYS, NULL, "kill the run now" },
-	{ IN_ALL, { K_CTRL('Z') }, "suspend", WHEN_ALWAYS, NULL, "back to the shell; the run goes on, fg returns" },
+	{ IN_ALL, { K_CTRL('Z') }, "suspend", WHEN_ALWAYS, NULL,
+	  "back to the shell; the run goes on, fg returns" },
 	{ IN_ALL, { K_CTRL('L') }, "redraw", WHEN_ALWAYS, NULL, "paint the whole screen again" },
 	{ IN_ALL, { K_ESC }, "back", WHEN_ALWAYS, NULL, "close what is open: help, full view, filter" },
 
@@ -67,6 +76,7 @@ const struct binding bindings[] = {
 	{ IN_ALL, { K_END, 'G' }, "move bottom", WHEN_ALWAYS, NULL, "the end" },
 	{ .views = 0 },
 };
+/* clang-format on */
 
 static bool binding_has(const struct binding *b, uint32_t key)
 {
@@ -97,15 +107,17 @@ bool binding_clash(const struct binding **ret_a, const struct binding **ret_b)
 	return false;
 }
 
+/* clang-format off */
 static const struct {
 	uint32_t key;
 	const char *name;
 } named_keys[] = {
-	{ K_TAB, "Tab" }, { K_ENTER, "Enter" }, { K_ESC, "Esc" }, { ' ', "Space" }, { K_BACKSPACE, "Backspace" },
-	{ K_UP, "Up" }, { K_DOWN, "Down" }, { K_LEFT, "Left" }, { K_RIGHT, "Right" }, { K_HOME, "Home" },
-	{ K_END, "End" }, { K_PAGE_UP, "PgUp" }, { K_PAGE_DOWN, "PgDn" }, { K_INSERT, "Ins" }, { K_DELETE, "Del" },
-	{ K_BACK_TAB, "S-Tab" },
+	{ K_TAB, "Tab" }, { K_ENTER, "Enter" }, { K_ESC, "Esc" }, { ' ', "Space" },
+	{ K_BACKSPACE, "Backspace" }, { K_UP, "Up" }, { K_DOWN, "Down" }, { K_LEFT, "Left" },
+	{ K_RIGHT, "Right" }, { K_HOME, "Home" }, { K_END, "End" }, { K_PAGE_UP, "PgUp" },
+	{ K_PAGE_DOWN, "PgDn" }, { K_INSERT, "Ins" }, { K_DELETE, "Del" }, { K_BACK_TAB, "S-Tab" },
 };
+/* clang-format on */
 
 const char *key_spell(uint32_t key, char *buf, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one table of keys. A key is nothing but a short name for a command of the `:` line; hint bar, `?` and the
- * documentation are made from this table, and a test fails when two rows claim the same key.
+ * The one table of keys. A key is nothing but a short name for a command of the `:` line; hint bar, `?` and
+ * the documentation are made from this table, and a test fails when two rows claim the same key.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* A key is a Unicode character, a control character, or one of these. */
-#define K_CTRL(c) ((uint32_t) (c) & 0x1f)
+#define K_CTRL(c) ((uint32_t) (c) &0x1f)
 #define K_ALT 0x200000u /* added: ESC and then the character */
 enum {
 	K_NONE = 0,
@@ -46,8 +46,8 @@ struct binding {
 	uint32_t keys[KEYS_MAX]; /* the first is the one that is shown; ends with K_NONE or the array */
 	const char *command;
 	unsigned when;
-	const char *hint;        /* one or two words; NULL: never in the hint bar */
-	const char *help;        /* one line in `?` */
+	const char *hint; /* one or two words; NULL: never in the hint bar */
+	const char *help; /* one line in `?` */
 };
 extern const struct binding bindings[]; /* ends with views 0 */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * belljar-screens: the curses program that the guard of `belljar` starts. Not for people; its options are the guard's
- * and the tests'.
+ * belljar-screens: the curses program that the guard of `belljar` starts. Not for people; its options are
+ * the guard's and the tests'.
  */
 #include <getopt.h>
 #include <langinfo.h>
@@ -15,13 +15,14 @@
 
 enum { GUARD_FD = 1, COLOR, ASCII, SCRIPT, REPLAY, SIZE, DUMP, DUMP_ROLES, SCREEN };
 
+/* clang-format off */
 static const struct option options[] = {
-	{ "guard-fd", required_argument, NULL, GUARD_FD }, { "color", required_argument, NULL, COLOR },
-	{ "ascii", no_argument, NULL, ASCII },             { "script", required_argument, NULL, SCRIPT },
-	{ "replay", required_argument, NULL, REPLAY },     { "size", required_argument, NULL, SIZE },
-	{ "dump", required_argument, NULL, DUMP },         { "dump-roles", required_argument, NULL, DUMP_ROLES },
-	{ "screen", required_argument, NULL, SCREEN },     { 0 },
+	{ "guard-fd", 1, NULL, GUARD_FD }, { "color", 1, NULL, COLOR }, { "ascii", 0, NULL, ASCII },
+	{ "script", 1, NULL, SCRIPT }, { "replay", 1, NULL, REPLAY }, { "screen", 1, NULL, SCREEN },
+	{ "size", 1, NULL, SIZE }, { "dump", 1, NULL, DUMP }, { "dump-roles", 1, NULL, DUMP_ROLES },
+	{ 0 },
 };
+/* clang-format on */
 
 static int take(struct app_options *o, int option)
 {
@@ -31,7 +32,7 @@ static int take(struct app_options *o, int option)
 	case ASCII: o->ascii = true; return 0;
 	case SCRIPT: o->script = optarg; return 0;
 	case REPLAY: o->replay = optarg; return 0;
-	case SIZE: return sscanf(optarg, "%dx%d", &o->columns, &o->rows) == 2 && o->rows > 0 && o->columns > 0 ? 0 : -1;
+	case SIZE: return sscanf(optarg, "%4dx%4d", &o->columns, &o->rows) == 2 && o->rows > 0 ? 0 : -1;
 	case DUMP: o->dump = optarg; return 0;
 	case DUMP_ROLES: o->dump_roles = optarg; return 0;
 	case SCREEN: o->screen = atoi(optarg); return 0;

@@ -23,8 +23,8 @@ void paste_done(struct paste *p)
 	*p = (struct paste){ 0 };
 }
 
-/* Bytes up to and with the end mark, or all of them. The mark may be cut between two reads; it starts with the only
- * ESC in it, so that a mismatch can only begin anew with an ESC. */
+/* Bytes up to and with the end mark, or all of them. The mark may be cut between two reads; it starts with
+ * the only ESC in it, so that a mismatch can only begin anew with an ESC. */
 static size_t until_mark(struct paste *p, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {

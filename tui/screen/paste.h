@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bracketed paste as it arrives: everything between the terminal's start mark and its end mark. A paste can hold the
- * end mark itself, and what follows would then be taken for keys: so after the first end mark everything is thrown
- * away until the terminal has been quiet, and the person is told how much that was. Knows no terminal.
+ * A bracketed paste as it arrives: everything between the terminal's start mark and its end mark. A paste
+ * can hold the end mark itself, and what follows would then be taken for keys: so after the first end mark
+ * everything is thrown away until the terminal has been quiet, and the person is told how much that was.
+ * Knows no terminal.
  */
 #pragma once
 

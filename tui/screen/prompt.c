@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The prompt line. What is typed is kept as bytes of UTF-8 and scrubbed for display: a file name that Tab brought may
- * hold anything.
+ * The prompt line. What is typed is kept as bytes of UTF-8 and scrubbed for display: a file name that Tab
+ * brought may hold anything.
  */
 #include <glob.h>
 #include <limits.h>
@@ -187,6 +187,7 @@ static void finish(struct app *app)
 	}
 }
 
+/* clang-format off */
 static bool edit_key(struct prompt *p, uint32_t key)
 {
 	switch (key) {
@@ -208,6 +209,7 @@ static bool edit_key(struct prompt *p, uint32_t key)
 	default: return false;
 	}
 }
+/* clang-format on */
 
 static void insert_rune(struct prompt *p, uint32_t key)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line at the bottom in which a person types: a command, a text to find, a filter; and the question before a
- * running run is given up. Emacs keys, history, completion.
+ * The line at the bottom in which a person types: a command, a text to find, a filter; and the question
+ * before a running run is given up. Emacs keys, history, completion.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ enum prompt_kind { PROMPT_NONE, PROMPT_COMMAND, PROMPT_FIND, PROMPT_FILTER, PROM
 struct prompt {
 	enum prompt_kind kind; /* NONE: closed */
 	char text[PROMPT_MAX];
-	size_t len, cursor;    /* bytes; the cursor stands between characters */
+	size_t len, cursor; /* bytes; the cursor stands between characters */
 	char *history[PROMPT_KINDS][HISTORY_MAX];
 	int history_count[PROMPT_KINDS], recalled;
 	char killed[PROMPT_MAX];

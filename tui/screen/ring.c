@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of output lines. Bytes of a line stand together: a line that would run over the end of the ring begins at
- * its start instead, so that drawing and searching need no second case.
+ * The ring of output lines. Bytes of a line stand together: a line that would run over the end of the ring
+ * begins at its start instead, so that drawing and searching need no second case.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -13,8 +13,7 @@
 static void count_removed(void *arg, enum text_removed kind, size_t bytes)
 {
 	struct ring *r = arg;
-	r->kinds[kind]++;
-	r->kind_bytes[kind] += bytes;
+	(void) bytes;
 	if (kind < TEXT_CONTROL && kind != TEXT_COLOUR) /* programs colour their output all the time */
 		r->removed++;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The newest output of a run as lines of scrubbed text, in bounded memory whatever comes: a ring of bytes and a ring
- * of lines over it. A line keeps its first 4 KiB; a carriage return starts the same line anew, as progress bars mean.
+ * The newest output of a run as lines of scrubbed text, in bounded memory whatever comes: a ring of bytes
+ * and a ring of lines over it. A line keeps its first 4 KiB; a carriage return starts the same line anew, as
+ * progress bars mean.
  */
 #pragma once
 
@@ -19,7 +20,7 @@
 #define RING_STREAMS 2
 
 struct ring_line {
-	uint64_t start; /* byte number since the beginning of time; its place in the ring is that modulo the size */
+	uint64_t start; /* byte number since the beginning; its place in the ring is that modulo the size */
 	uint32_t len;
 	uint32_t over : 31; /* KiB beyond what is kept, rounded up */
 	uint32_t error : 1; /* came on the second stream */
@@ -29,17 +30,16 @@ struct ring {
 	char *data;
 	struct ring_line *lines;
 	size_t size, line_slots;
-	uint64_t first, next;      /* line numbers: first kept, one past the newest */
-	uint64_t end;              /* where the next byte goes */
-	uint64_t bytes;            /* all that came */
-	uint64_t removed;          /* escape sequences that the scrubber took out, colours left aside */
-	uint64_t kinds[TEXT_REMOVED_MAX], kind_bytes[TEXT_REMOVED_MAX]; /* all that it took out or made visible */
-	bool open, restart;        /* the newest line has no newline yet; its next text replaces it */
+	uint64_t first, next; /* line numbers: first kept, one past the newest */
+	uint64_t end;         /* where the next byte goes */
+	uint64_t bytes;       /* all that came */
+	uint64_t removed;     /* escape sequences that the scrubber took out, colours left aside */
+	bool open, restart;   /* the newest line has no newline yet; its next text replaces it */
 	int open_stream;
-	uint64_t open_over;        /* bytes of the open line that are not kept */
+	uint64_t open_over; /* bytes of the open line that are not kept */
 	struct scrub scrub[RING_STREAMS];
 	bool carriage[RING_STREAMS]; /* a CR whose LF may still come */
-	struct buf text;           /* scratch */
+	struct buf text;             /* scratch */
 };
 
 void ring_init(struct ring *r, size_t size, size_t line_slots, bool ascii);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run: watch it. Meters, output, the newest events, the boundary in words; after the end the verdict and what it rests
- * on. Drawn from `struct watch` alone, so a recording looks like a run.
+ * Run: watch it. Meters, output, the newest events, the boundary in words; after the end the verdict and
+ * what it rests on. Drawn from `struct watch` alone, so a recording looks like a run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,16 +21,20 @@ static void output_title(const struct app *app, char *title, size_t size)
 	char lines[32], kept[32], all[32], number[32];
 	size_t len = (size_t) snprintf(title, size, "Output  ");
 	if (app->at_run.staying)
-		len += (size_t) snprintf(title + len, size - len, "○ from line %s  ", count_words(app->at_run.top + 1, number, sizeof(number)));
+		len += (size_t) snprintf(title + len, size - len, "○ from line %s  ",
+					 count_words(app->at_run.top + 1, number, sizeof(number)));
 	else if (app->run)
 		len += (size_t) snprintf(title + len, size - len, "● following  ");
-	len += (size_t) snprintf(title + len, size - len, "%s line%s", count_words(r->next, lines, sizeof(lines)), r->next == 1 ? "" : "s");
+	len += (size_t) snprintf(title + len, size - len, "%s line%s",
+				 count_words(r->next, lines, sizeof(lines)), r->next == 1 ? "" : "s");
 	if (r->removed)
 		len += (size_t) snprintf(title + len, size - len, "  %s escape%s removed",
-		    count_words(r->removed, number, sizeof(number)), r->removed == 1 ? "" : "s");
+					 count_words(r->removed, number, sizeof(number)),
+					 r->removed == 1 ? "" : "s");
 	if (r->first > 0)
-		(void) snprintf(title + len, size - len, "  kept %s of %s", format_bytes(r->size, kept, sizeof(kept)),
-		    format_bytes(r->bytes, all, sizeof(all)));
+		(void) snprintf(title + len, size - len, "  kept %s of %s",
+				format_bytes(r->size, kept, sizeof(kept)),
+				format_bytes(r->bytes, all, sizeof(all)));
 }
 
 static void draw_output_line(const struct app *app, const struct pane *row, uint64_t number)
@@ -39,7 +43,8 @@ static void draw_output_line(const struct app *app, const struct pane *row, uint
 	bool found = app->at_run.found == number + 1;
 	struct pane text = pane_cut(row, 0, 1, 1, row->columns - 1);
 	pane_put(row, 0, 0, found ? ROLE_SELECTED : ROLE_BORDER, line->error ? "┆" : " ");
-	pane_scrolled(&text, 0, found ? ROLE_FOUND : ROLE_TEXT, ring_text(&app->watch.output, number), app->at_run.shift);
+	pane_scrolled(&text, 0, found ? ROLE_FOUND : ROLE_TEXT, ring_text(&app->watch.output, number),
+		      app->at_run.shift);
 	if (line->over)
 		pane_printf(&text, 0, text.columns - 12, ROLE_UNKNOWN, "…+%u KiB", (unsigned) line->over);
 }
@@ -65,13 +70,15 @@ static void draw_output(struct app *app, const struct pane *pane)
 static void draw_welcome(const struct pane *body)
 {
 	pane_put(body, body->rows / 2 - 1, body->columns > 60 ? 14 : 1, ROLE_STRONG, "Nothing has run yet.");
-	pane_put(body, body->rows / 2, body->columns > 60 ? 14 : 1, ROLE_TEXT, "1 shows Compose: stage code there, then press r.");
+	pane_put(body, body->rows / 2, body->columns > 60 ? 14 : 1, ROLE_TEXT,
+		 "1 shows Compose: stage code there, then press r.");
 }
 
 #define OUTPUT_ROWS_LEAST 4 /* the output keeps these whatever else wants to be seen … */
 #define OUTPUT_ROWS_GOOD 8  /* … and these before the newest events are shown */
 
-/* The panes of 80x24, one above the other. When rows are few, the ticker falls away first, then the meters. */
+/* The panes of 80x24, one above the other. When rows are few, the ticker falls away first, then the
+ * meters. */
 static void draw_column(struct app *app, const struct pane *body)
 {
 	char output[160], events[80], meters[60];
@@ -123,8 +130,10 @@ static void draw_wide(struct app *app, const struct pane *body)
 	output_title(app, output, sizeof(output));
 	meters_title(w, left.columns - 2, true, meters_words, sizeof(meters_words));
 	events_title(w, events, sizeof(events));
-	struct section l[2] = { { .title = meters_words, .rows = 2 * METER_MAX }, { .title = output, .rows = -1, .focus = true } };
-	struct section r[2] = { { .title = "Boundary in force", .rows = -1 }, { .title = "Limits", .rows = w->limit_count } };
+	struct section l[2] = { { .title = meters_words, .rows = 2 * METER_MAX },
+				{ .title = output, .rows = -1, .focus = true } };
+	struct section r[2] = { { .title = "Boundary in force", .rows = -1 },
+				{ .title = "Limits", .rows = w->limit_count } };
 	struct section b[2] = { { .title = "Result", .rows = result_rows }, { .title = events, .rows = 5 } };
 	box_stack(&left, l, 2, BOX_BOTTOM_OPEN);
 	box_stack(&right, r, 2, BOX_BOTTOM_OPEN);
@@ -182,15 +191,18 @@ static void run_sentence(struct app *app, struct buf *out)
 {
 	const struct watch *w = &app->watch;
 	if (app->at_run.frozen)
-		buf_str(out, "FROZEN: the picture stands still, the run goes on. p or ^S lets it move again.");
+		buf_str(out,
+			"FROZEN: the picture stands still, the run goes on. p or ^S lets it move again.");
 	else if (w->ended && w->replayed)
 		buf_str(out, "This is a recording: 3 shows its events, 1 its code.");
 	else if (w->ended)
-		buf_printf(out, "%s r runs it again, 3 shows its events.", w->processes_left == 0 ? "Nothing of it is left." : "");
+		buf_printf(out, "%s r runs it again, 3 shows its events.",
+			   w->processes_left == 0 ? "Nothing of it is left." : "");
 	else if (w->paused)
 		buf_str(out, "PAUSED: its processes stand still, its clock goes on. z lets it go on.");
 	else if (!near_limit_words(w, out) && w->missing_count)
-		buf_printf(out, "%d of the walls and limits asked for do not hold here: b shows which.", w->missing_count);
+		buf_printf(out, "%d of the walls and limits asked for do not hold here: b shows which.",
+			   w->missing_count);
 	else if (out->len == 0 && app->run)
 		buf_str(out, "^C stops it.");
 }
@@ -209,7 +221,8 @@ static void run_move(struct app *app, enum move move)
 		s->shift += s->shift < (int) RING_LINE_MAX ? 8 : 0;
 	} else {
 		uint64_t last = r->next - r->first > s->rows ? r->next - s->rows : r->first;
-		s->top = r->first + scrolled(s->top > r->first ? s->top - r->first : 0, s->rows, r->next - r->first, move);
+		s->top = r->first + scrolled(s->top > r->first ? s->top - r->first : 0, s->rows,
+					     r->next - r->first, move);
 		s->staying = s->top < last;
 	}
 }
@@ -263,7 +276,8 @@ static void follow(struct app *app, const char *argument)
 {
 	(void) argument;
 	app->at_run.staying = !app->at_run.staying;
-	app_say(app, app->at_run.staying ? "The output stays where it is." : "Following the end of the output.");
+	app_say(app,
+		app->at_run.staying ? "The output stays where it is." : "Following the end of the output.");
 }
 
 static void boundary(struct app *app, const char *argument)
@@ -279,6 +293,7 @@ static void zoom(struct app *app, const char *argument)
 	app->at_run.zoomed = !app->at_run.zoomed;
 }
 
+/* clang-format off */
 static const struct action actions[] = {
 	{ "freeze", NULL, "freeze the picture; the run goes on", freeze },
 	{ "thaw", NULL, "let a frozen picture move again", thaw },
@@ -287,13 +302,15 @@ static const struct action actions[] = {
 	{ "zoom", NULL, "the output alone, or all panes", zoom },
 	{ .name = NULL },
 };
+/* clang-format on */
 
 const struct view run_view = {
 	.id = VIEW_RUN,
 	.title = "Run",
-	.means = "One run, as it happens. Meters compare what it uses with what it may use; a ? means that nobody can know. The "
-		 "output is what it prints, with terminal sequences taken out; a bar before a line means standard error. Row two "
-		 "says what isolates it, in words; a badge marks what does not hold.",
+	.means = "One run, as it happens. Meters compare what it uses with what it may use; a ? means that "
+		 "nobody can know. The output is what it prints, with terminal sequences taken out; a bar "
+		 "before a line means standard error. Row two says what isolates it, in words; a badge marks "
+		 "what does not hold.",
 	.actions = actions,
 	.draw = run_draw,
 	.status = run_status,

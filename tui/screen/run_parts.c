@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Meters, boundary, result and ticker of the Run screen. Words come before colour, numbers name their limit, and only
- * what has an effect on the host or is not known gets a badge.
+ * Meters, boundary, result and ticker of the Run screen. Words come before colour, numbers name their limit,
+ * and only what has an effect on the host or is not known gets a badge.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,8 @@ void meters_title(const struct watch *w, int columns, bool with_source, char *ti
 {
 	int sparks = spark_columns(columns, with_source);
 	unsigned step = series_step(w->t_ns, sparks);
-	(void) snprintf(title, size, "Meters, last %.*f s", step == SERIES_STEP_MAX ? 0 : 1, (double) sparks * step / 10);
+	(void) snprintf(title, size, "Meters, last %.*f s", step == SERIES_STEP_MAX ? 0 : 1,
+			(double) sparks * step / 10);
 }
 
 static const char *amount(enum meter_name m, double value, char *buf, size_t size)
@@ -62,11 +63,14 @@ static void bound_words(const struct watch *w, enum meter_name m, char *most, ch
 	const struct meter *meter = &w->meters[m];
 	char number[32];
 	if (m == METER_DENIED) {
-		(void) snprintf(most, size, "total %4s", short_bytes(meter->sum == UNKNOWN_U64 ? 0 : meter->sum, number, sizeof(number)));
+		(void) snprintf(most, size, "total %4s",
+				short_bytes(meter->sum == UNKNOWN_U64 ? 0 : meter->sum, number,
+					    sizeof(number)));
 		(void) snprintf(peak, size, "%llu net", (unsigned long long) w->groups.stopped_net);
 		return;
 	}
-	(void) snprintf(most, size, "max %6s", meter->most > 0 ? amount(m, meter->most, number, sizeof(number)) : "none");
+	(void) snprintf(most, size, "max %6s",
+			meter->most > 0 ? amount(m, meter->most, number, sizeof(number)) : "none");
 	if (m == METER_WRITES)
 		(void) snprintf(peak, size, "sum %6s", short_bytes(meter->sum, number, sizeof(number)));
 	else
@@ -74,7 +78,8 @@ static void bound_words(const struct watch *w, enum meter_name m, char *most, ch
 }
 
 /* Where a second row follows, the limit stands right behind the value, and the rest goes below. */
-static int draw_bounds(const struct watch *w, enum meter_name m, const struct pane *row, int column, bool with_source)
+static int draw_bounds(const struct watch *w, enum meter_name m, const struct pane *row, int column,
+		       bool with_source)
 {
 	char most[48], peak[48], number[32];
 	const struct meter *meter = &w->meters[m];
@@ -101,10 +106,12 @@ static void draw_meter(const struct watch *w, enum meter_name m, const struct pa
 	bool warn, scaled = m == METER_CPU || m == METER_MEMORY || m == METER_PROCESSES;
 	const char *word = meter_word(w, m, &warn);
 	pane_put(row, 0, 1, ROLE_STRONG, labels[m]);
-	series_spark(&meter->history, w->t_ns, sparks, series_step(w->t_ns, sparks), scaled ? meter->most : 0, &spark);
+	series_spark(&meter->history, w->t_ns, sparks, series_step(w->t_ns, sparks), scaled ? meter->most : 0,
+		     &spark);
 	pane_put(row, 0, column, ROLE_SPARK, spark.data ? spark.data : "");
 	buf_done(&spark);
-	column = pane_printf(row, 0, column + sparks, ROLE_STRONG, "%*s", VALUE_COLUMNS, value_words(w, m, value, sizeof(value)));
+	column = pane_printf(row, 0, column + sparks, ROLE_STRONG, "%*s", VALUE_COLUMNS,
+			     value_words(w, m, value, sizeof(value)));
 	column = draw_bounds(w, m, row, column, with_source);
 	pane_put(row, 0, column + 2, warn ? ROLE_WARN : *word == '?' ? ROLE_UNKNOWN : ROLE_TEXT, word);
 }
@@ -117,8 +124,8 @@ static void draw_source(const struct watch *w, enum meter_name m, const struct p
 	int column = 1 + LABEL_COLUMNS;
 	if (m == METER_DENIED) {
 		pane_printf(row, 0, column, ROLE_TEXT, "total %llu: %llu calls  %llu net  %llu file",
-		    (unsigned long long) g->stopped, (unsigned long long) g->kind[EVENT_DENIED],
-		    (unsigned long long) g->stopped_net, (unsigned long long) g->stopped_file);
+			    (unsigned long long) g->stopped, (unsigned long long) g->kind[EVENT_DENIED],
+			    (unsigned long long) g->stopped_net, (unsigned long long) g->stopped_file);
 		return;
 	}
 	bound_words(w, m, most, peak, sizeof(peak));
@@ -144,7 +151,8 @@ void draw_meters(const struct watch *w, const struct pane *pane, bool with_sourc
 void events_title(const struct watch *w, char *title, size_t size)
 {
 	char number[32];
-	(void) snprintf(title, size, "Events  %s stopped   3 shows all", count_words(w->groups.stopped, number, sizeof(number)));
+	(void) snprintf(title, size, "Events  %s stopped   3 shows all",
+			count_words(w->groups.stopped, number, sizeof(number)));
 }
 
 void draw_group(const struct group *g, uint64_t t_ns, const struct pane *row, enum role role)
@@ -152,7 +160,8 @@ void draw_group(const struct group *g, uint64_t t_ns, const struct pane *row, en
 	char clock[32];
 	int outcome = row->columns >= 100 ? 52 : row->columns >= 70 ? 46 : row->columns - 12;
 	struct pane what = pane_cut(row, 0, 15, 1, outcome - 16);
-	pane_put(row, 0, 1, role == ROLE_SELECTED ? role : ROLE_NUMBER, clock_words(t_ns, clock, sizeof(clock)));
+	pane_put(row, 0, 1, role == ROLE_SELECTED ? role : ROLE_NUMBER,
+		 clock_words(t_ns, clock, sizeof(clock)));
 	pane_put(row, 0, 9, role == ROLE_SELECTED ? role : ROLE_STRONG, group_kind(g));
 	if (pane_clean(&what, 0, 0, role, g->what) > what.columns)
 		pane_put(&what, 0, what.columns - 1, role, "…");
@@ -160,8 +169,10 @@ void draw_group(const struct group *g, uint64_t t_ns, const struct pane *row, en
 	char count[24];
 	int len = snprintf(count, sizeof(count), "x%llu", (unsigned long long) g->count);
 	bool counted = g->count > 1 && row->columns >= 60;
-	struct pane why = pane_cut(row, 0, outcome + 12, 1, row->columns - outcome - 12 - (counted ? len + 2 : 1));
-	int end = g->why.len ? pane_clean(&why, 0, 0, role, g->why) : pane_put(&why, 0, 0, role, layer_words(g->layer));
+	struct pane why =
+		pane_cut(row, 0, outcome + 12, 1, row->columns - outcome - 12 - (counted ? len + 2 : 1));
+	int end = g->why.len ? pane_clean(&why, 0, 0, role, g->why)
+			     : pane_put(&why, 0, 0, role, layer_words(g->layer));
 	if (end > why.columns)
 		pane_put(&why, 0, why.columns - 1, role, "…");
 	if (counted)
@@ -218,7 +229,8 @@ static int draw_fact(const struct fact *f, const struct pane *pane, int row, boo
 int draw_layers(const struct watch *w, const struct pane *pane, int row, bool with_proof)
 {
 	if (w->layer_count == 0)
-		pane_put(pane, row++, 1, ROLE_UNKNOWN, w->started ? "The run does not say what isolates it." : "Not started yet.");
+		pane_put(pane, row++, 1, ROLE_UNKNOWN,
+			 w->started ? "The run does not say what isolates it." : "Not started yet.");
 	for (int i = 0; i < w->layer_count; i++)
 		row = draw_fact(&w->layers[i], pane, row, with_proof);
 	return row;
@@ -255,10 +267,12 @@ static void result_numbers(const struct watch *w, struct buf *out)
 	buf_printf(out, w->cpu_s >= 0 ? ", cpu %.3g s" : ", cpu ?", w->cpu_s);
 	buf_printf(out, " · peak %s", short_bytes(w->memory_peak, text, sizeof(text)));
 	if (w->processes_peak != UNKNOWN_U64)
-		buf_printf(out, ", %llu proc%s", (unsigned long long) w->processes_peak, w->processes_peak == 1 ? "" : "s");
+		buf_printf(out, ", %llu proc%s", (unsigned long long) w->processes_peak,
+			   w->processes_peak == 1 ? "" : "s");
 	buf_printf(out, " · wrote %s", short_bytes(w->written, text, sizeof(text)));
 	if (w->output_dropped)
-		buf_printf(out, " · %s of output dropped", short_bytes(w->output_dropped, text, sizeof(text)));
+		buf_printf(out, " · %s of output dropped",
+			   short_bytes(w->output_dropped, text, sizeof(text)));
 }
 
 /* "SIGKILL, status 137." */
@@ -267,7 +281,9 @@ static int draw_status(const struct watch *w, const struct pane *text, int colum
 	if (w->signal.len)
 		column = pane_clean(text, 0, column + 1, ROLE_TEXT, w->signal);
 	if (w->status >= 0)
-		column = pane_printf(text, 0, column, ROLE_TEXT, w->signal.len ? ", status %lld." : " Status %lld.", (long long) w->status);
+		column = pane_printf(text, 0, column, ROLE_TEXT,
+				     w->signal.len ? ", status %lld." : " Status %lld.",
+				     (long long) w->status);
 	return column;
 }
 
@@ -279,11 +295,13 @@ void draw_result(const struct watch *w, const struct pane *pane)
 	column = pane_put(&text, 0, column + 2, ROLE_TEXT, verdict_words(w->verdict));
 	column = draw_status(w, &text, column);
 	if (w->processes_left != UNKNOWN_U64 && w->processes_left > 0)
-		pane_printf(&text, 0, column + 1, ROLE_EFFECT, "%llu PROCESSES LEFT", (unsigned long long) w->processes_left);
+		pane_printf(&text, 0, column + 1, ROLE_EFFECT, "%llu PROCESSES LEFT",
+			    (unsigned long long) w->processes_left);
 	int row = 1 + pane_wrapped(&text, 1, ROLE_TEXT, reason(w));
 	struct buf numbers = { 0 };
 	result_numbers(w, &numbers);
-	column = pane_put(&text, row < pane->rows ? row : pane->rows - 1, 0, ROLE_TEXT, numbers.data ? numbers.data : "");
+	column = pane_put(&text, row < pane->rows ? row : pane->rows - 1, 0, ROLE_TEXT,
+			  numbers.data ? numbers.data : "");
 	if (w->limits_met.len) {
 		column = pane_put(&text, row, column, ROLE_TEXT, " · met: ");
 		pane_clean(&text, row, column, ROLE_STRONG, w->limits_met);
@@ -293,15 +311,17 @@ void draw_result(const struct watch *w, const struct pane *pane)
 
 bool near_limit_words(const struct watch *w, struct buf *out)
 {
-	static const char *const names[METER_MAX] = { NULL, "Memory", "The number of processes", "What it has written", NULL };
+	static const char *const names[METER_MAX] = { NULL, "Memory", "The number of processes",
+						      "What it has written", NULL };
 	for (int m = 0; m < METER_MAX; m++) {
 		const struct meter *meter = &w->meters[m];
 		char most[32];
-		double level = m == METER_WRITES ? (meter->sum == UNKNOWN_U64 ? -1 : (double) meter->sum) : meter->value;
+		double level = m == METER_WRITES ? (meter->sum == UNKNOWN_U64 ? -1 : (double) meter->sum)
+						 : meter->value;
 		if (!names[m] || meter->most <= 0 || level < 0.9 * meter->most)
 			continue;
 		buf_printf(out, "%s is at %.0f %% of the limit of %s.", names[m], 100 * level / meter->most,
-		    amount((enum meter_name) m, meter->most, most, sizeof(most)));
+			   amount((enum meter_name) m, meter->most, most, sizeof(most)));
 		return true;
 	}
 	return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scripts for tests and demonstrations. A line is one of: `:command …`, `wait TEXT` (until it stands on the screen),
- * `wait-end` (until no run lives), `type TEXT`, `# comment`, or names of keys with blanks between ("r", "^C", "PgDn").
+ * Scripts for tests and demonstrations. A line is one of: `:command …`, `wait TEXT` (until it stands on the
+ * screen), `wait-end` (until no run lives), `type TEXT`, `# comment`, or names of keys with blanks between
+ * ("r", "^C", "PgDn").
  */
 #include <errno.h>
 #include <fcntl.h>

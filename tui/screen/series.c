@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Meter histories and sparklines. Heights are block characters, which every fixed-width font has (braille is missing
- * in many); cells.c turns them into ASCII where there is no UTF-8.
+ * Meter histories and sparklines. Heights are block characters, which every fixed-width font has (braille is
+ * missing in many); cells.c turns them into ASCII where there is no UTF-8.
  */
 #include "core/base/base.h"
 #include "tui/screen/series.h"
@@ -14,7 +14,8 @@ void series_init(struct series *s, bool adds)
 	s->count = 0;
 }
 
-/* Slots are made up to the time of the value; those skipped stay NOT_YET. A clock that jumps far costs one round. */
+/* Slots are made up to the time of the value; those skipped stay NOT_YET. A clock that jumps far costs one
+ * round. */
 static void advance(struct series *s, uint64_t slot)
 {
 	if (slot >= s->count + SERIES_SLOTS)
@@ -35,7 +36,8 @@ void series_add(struct series *s, uint64_t t_ns, double value)
 
 unsigned series_step(uint64_t t_ns, int columns)
 {
-	uint64_t slots = t_ns / SERIES_SLOT_NS + 1, each = columns > 0 ? (slots - 1) / (uint64_t) columns + 1 : 1;
+	uint64_t slots = t_ns / SERIES_SLOT_NS + 1,
+		 each = columns > 0 ? (slots - 1) / (uint64_t) columns + 1 : 1;
 	return each > SERIES_STEP_MAX ? SERIES_STEP_MAX : (unsigned) each;
 }
 
@@ -87,7 +89,8 @@ static const char *block(double value, double top)
 	return blocks[level == 0 ? 1 : level]; /* a little is told apart from nothing */
 }
 
-void series_spark(const struct series *s, uint64_t t_ns, int columns, unsigned step, double top, struct buf *out)
+void series_spark(const struct series *s, uint64_t t_ns, int columns, unsigned step, double top,
+		  struct buf *out)
 {
 	double values[SERIES_SLOTS];
 	if (columns <= 0)

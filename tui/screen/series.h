@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The history of a meter: one value for each tenth of a second, two minutes of them, and its picture as a sparkline of
- * eight heights. What is not known is shown as '?', never as nothing.
+ * The history of a meter: one value for each tenth of a second, two minutes of them, and its picture as a
+ * sparkline of eight heights. What is not known is shown as '?', never as nothing.
  */
 #pragma once
 
@@ -17,8 +17,8 @@ struct buf;
 #define SERIES_UNKNOWN (-1.0)
 
 struct series {
-	bool adds;       /* a slot is the sum of its values (refused calls); else the last one, which holds until the next */
-	uint64_t count;  /* slots begun since the start */
+	bool adds;      /* a slot is the sum of its values; else the last one, which holds until the next */
+	uint64_t count; /* slots begun since the start */
 	double slot[SERIES_SLOTS];
 };
 
@@ -29,7 +29,8 @@ unsigned series_step(uint64_t t_ns, int columns);
 /* series_sum: of the newest slots, up to now. */
 double series_sum(const struct series *s, uint64_t t_ns, unsigned slots);
 /*
- * series_spark: `columns` characters, the newest at the right, `step` slots each. `top` is the full height (0: the
- * highest value shown). Columns before the start are blank. Appended as UTF-8.
+ * series_spark: `columns` characters, the newest at the right, `step` slots each. `top` is the full height
+ * (0: the highest value shown). Columns before the start are blank. Appended as UTF-8.
  */
-void series_spark(const struct series *s, uint64_t t_ns, int columns, unsigned step, double top, struct buf *out);
+void series_spark(const struct series *s, uint64_t t_ns, int columns, unsigned step, double top,
+		  struct buf *out);

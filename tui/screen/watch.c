@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From events to what the screens show. Strings are cut and scrubbed here, once; numbers may be unknown and stay so.
+ * From events to what the screens show. Strings are cut and scrubbed here, once; numbers may be unknown and
+ * stay so.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,10 @@ static void limit_fact(const struct watch *w, const struct event_limit *l, struc
 		ret->state = FACT_PARTLY;
 		ret->badge = "SAMPLED";
 	}
-	const char *how = unlimited ? "" : l->grade == GRADE_KERNEL ? ", kernel" : l->grade == GRADE_SUPERVISOR ? ", supervisor" : "";
+	const char *how = unlimited                      ? ""
+			  : l->grade == GRADE_KERNEL     ? ", kernel"
+			  : l->grade == GRADE_SUPERVISOR ? ", supervisor"
+							 : "";
 	FREE char *words = xprintf("%s%s", value, how);
 	ret->words = clean_capped(w, words);
 }
@@ -112,8 +116,9 @@ static void layer_fact(const struct watch *w, const struct event_layer *l, struc
 		[STATE_OFF] = { FACT_OPEN, "OFF" },
 		[STATE_UNAVAILABLE] = { FACT_MISSING, "NOT HERE" },
 	};
-	*ret = (struct fact){ .name = clean_capped(w, l->name), .words = clean_capped(w, l->detail),
-		.proof = clean_capped(w, l->verified) };
+	*ret = (struct fact){ .name = clean_capped(w, l->name),
+			      .words = clean_capped(w, l->detail),
+			      .proof = clean_capped(w, l->verified) };
 	if (l->state < STATE_MAX) {
 		ret->state = states[l->state].state;
 		ret->badge = states[l->state].badge;
@@ -183,28 +188,11 @@ static void on_meter(struct watch *w, const struct event *ev)
 	w->meters[METER_WRITES].sum = ev->meter.written;
 	for (size_t i = 0; i < ev->meter.source_count; i++)
 		for (int m = 0; m < METER_MAX; m++)
-			if (ev->meter.sources[i].key && strcmp(ev->meter.sources[i].key, keys[m]) == 0 && *keys[m]) {
+			if (ev->meter.sources[i].key && strcmp(ev->meter.sources[i].key, keys[m]) == 0 &&
+			    *keys[m]) {
 				clean_free(&w->meters[m].source);
 				w->meters[m].source = clean_capped(w, ev->meter.sources[i].value);
 			}
-}
-
-/*
- * What the scrubber took out of the output is an event of its own, one for each kind and piece of output. It is made
- * here, where it is taken out; the same told by a recording is left aside, so that it does not count twice.
- */
-static void tell_removed(struct watch *w, const struct event *output)
-{
-	for (int kind = 0; kind < TEXT_REMOVED_MAX; kind++) {
-		uint64_t count = w->output.kinds[kind] - w->removed_told[kind];
-		w->removed_told[kind] += count;
-		if (kind == TEXT_COLOUR)
-			continue;
-		const struct event ev = { .type = EVENT_TERMINAL, .t_ns = output->t_ns, .outcome = OUTCOME_REMOVED,
-			.basis = BASIS_ANSWERED, .terminal = { .kind = text_removed_name((enum text_removed) kind) } };
-		if (count > 0)
-			groups_add_many(&w->groups, &ev, count);
-	}
 }
 
 /* What the end says about the whole run stands above what was sampled on the way. */
@@ -218,7 +206,6 @@ static void on_exit_event(struct watch *w, const struct event *ev)
 {
 	exit_done(w);
 	ring_end(&w->output);
-	tell_removed(w, ev);
 	w->ended = true;
 	w->paused = false;
 	w->verdict = ev->exit.verdict;
@@ -248,14 +235,8 @@ static void on_error(struct watch *w, const struct event *ev)
 	clean_free(&w->error);
 	const char *remedy = ev->error.remedy && *ev->error.remedy ? ev->error.remedy : NULL;
 	FREE char *both = xprintf("%.*s%s%.*s", TEXT_CAP / 2, ev->error.text ? ev->error.text : "",
-	    remedy ? ". " : "", TEXT_CAP / 2, remedy ? remedy : "");
+				  remedy ? ". " : "", TEXT_CAP / 2, remedy ? remedy : "");
 	w->error = clean_capped(w, both);
-}
-
-static void on_output(struct watch *w, const struct event *ev)
-{
-	ring_add(&w->output, ev->output.stream == STREAM_STDERR, ev->output.bytes, ev->output.len);
-	tell_removed(w, ev);
 }
 
 void watch_event(struct watch *w, const struct event *ev)
@@ -265,14 +246,14 @@ void watch_event(struct watch *w, const struct event *ev)
 	if (ev->type == EVENT_START)
 		on_start(w, ev);
 	else if (ev->type == EVENT_OUTPUT)
-		on_output(w, ev);
+		ring_add(&w->output, ev->output.stream == STREAM_STDERR, ev->output.bytes, ev->output.len);
 	else if (ev->type == EVENT_METER)
 		on_meter(w, ev);
 	else if (ev->type == EVENT_ERROR)
 		on_error(w, ev);
 	else if (ev->type == EVENT_EXIT)
 		on_exit_event(w, ev);
-	if (!group_wanted(ev) || ev->type == EVENT_TERMINAL)
+	if (!group_wanted(ev))
 		return;
 	uint64_t before = w->groups.stopped;
 	groups_add(&w->groups, ev);
@@ -281,6 +262,7 @@ void watch_event(struct watch *w, const struct event *ev)
 		series_add(&w->meters[METER_DENIED].history, ev->t_ns, (double) (w->groups.stopped - before));
 }
 
+/* clang-format off */
 static const struct {
 	const char *badge, *words;
 } verdicts[VERDICT_MAX] = {
@@ -299,6 +281,7 @@ static const struct {
 	[VERDICT_LOST] = { "LOST", "Its supervisor or its guest was lost; what it did last is not known." },
 	[VERDICT_SETUP_ERROR] = { "SETUP ERROR", "Nothing of it ran." },
 };
+/* clang-format on */
 
 const char *verdict_words(enum verdict v)
 {
@@ -369,8 +352,10 @@ const char *clock_words(uint64_t t_ns, char *buf, size_t size)
 {
 	uint64_t tenths = t_ns / (NS_PER_S / 10), s = tenths / 10;
 	if (s < 3600)
-		(void) snprintf(buf, size, "%02u:%02u.%u", (unsigned) (s / 60), (unsigned) (s % 60), (unsigned) (tenths % 10));
+		(void) snprintf(buf, size, "%02u:%02u.%u", (unsigned) (s / 60), (unsigned) (s % 60),
+				(unsigned) (tenths % 10));
 	else
-		(void) snprintf(buf, size, "%u:%02u:%02u", (unsigned) (s / 3600), (unsigned) (s / 60 % 60), (unsigned) (s % 60));
+		(void) snprintf(buf, size, "%u:%02u:%02u", (unsigned) (s / 3600), (unsigned) (s / 60 % 60),
+				(unsigned) (s % 60));
 	return buf;
 }

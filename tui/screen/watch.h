@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of one run, learned from its events alone: so a live run and a recording look the same. The screens
- * draw from here; nothing here draws.
+ * What is known of one run, learned from its events alone: so a live run and a recording look the same. The
+ * screens draw from here; nothing here draws.
  */
 #pragma once
 
@@ -36,29 +36,29 @@ struct meter {
 struct watch {
 	bool ascii;
 	bool started, ended, paused, replayed;
-	unsigned number;       /* the how-manieth run of this session */
-	uint64_t t_ns;         /* the run's own clock: newest event, or now */
+	unsigned number; /* the how-manieth run of this session */
+	uint64_t t_ns;   /* the run's own clock: newest event, or now */
 	struct clean title, preset, backend, language, recording;
 	struct fact layers[FACTS_MAX], limits[FACTS_MAX];
-	int layer_count, limit_count, missing_count; /* missing: walls and limits asked for that do not hold */
+	int layer_count, limit_count,
+		missing_count; /* missing: walls and limits asked for that do not hold */
 	struct meter meters[METER_MAX];
 	struct ring output;
-	uint64_t removed_told[TEXT_REMOVED_MAX];
 	struct groups groups;
 	enum verdict verdict;
 	struct clean evidence, signal, limits_met;
 	int64_t status;
 	double wall_s, cpu_s;
 	uint64_t memory_peak, processes_peak, written, processes_left, output_dropped;
-	struct clean error;    /* the newest error event, with its remedy */
+	struct clean error; /* the newest error event, with its remedy */
 };
 
 void watch_init(struct watch *w, bool ascii);
 void watch_done(struct watch *w);
 void watch_event(struct watch *w, const struct event *ev);
 
-const char *verdict_words(enum verdict v);  /* one sentence: what that means */
-const char *verdict_badge(enum verdict v);  /* "MEMORY LIMIT": for the status row */
+const char *verdict_words(enum verdict v); /* one sentence: what that means */
+const char *verdict_badge(enum verdict v); /* "MEMORY LIMIT": for the status row */
 /* watch_layer: whether a wall of this name stands. FACT_OPEN where the run does not speak of it. */
 enum fact_state watch_layer(const struct watch *w, const char *name, bool *ret_said);
 /* meter_word: "HIGH", "NEAR LIMIT", "LOOK", "ok", "?". */
@@ -66,4 +66,4 @@ const char *meter_word(const struct watch *w, enum meter_name m, bool *ret_warn)
 /* short_bytes: "251 M", "4.1 M": at most 6 columns; "?" for UNKNOWN_U64. */
 const char *short_bytes(uint64_t bytes, char *buf, size_t size);
 const char *count_words(uint64_t count, char *buf, size_t size); /* "1,204" */
-const char *clock_words(uint64_t t_ns, char *buf, size_t size); /* "00:07.4", "01:02:03" */
+const char *clock_words(uint64_t t_ns, char *buf, size_t size);  /* "00:07.4", "01:02:03" */
