@@ -23,6 +23,14 @@ struct network_view {
 	bool own_abstract;        /* so are abstract unix sockets */
 };
 
+/* What `collect` tells of as it goes. Paths and words come from a target: scrub before showing. */
+struct collector {
+	void (*changed)(void *arg, const char *op, const char *path, uint64_t bytes); /* added, changed, removed */
+	/* what: "output PATH" of what did not come out, or the kind of `count` things that are not told one by one */
+	void (*passed_over)(void *arg, const char *what, uint64_t count, const char *why);
+	void *arg;
+};
+
 struct backend {
 	const char *name, *summary;
 	int (*probe)(struct err *e); /* 0, or why this machine cannot; leaves nothing */
@@ -32,9 +40,8 @@ struct backend {
 	/* stop: SIGTERM to the target, or with `force` an end to every process of the run. May be called again. */
 	int (*stop)(struct instance *i, bool force, struct err *e);
 	int (*pause)(struct instance *i, bool on, struct err *e);
-	/* collect: after the target ended and before done: --output and what --project changed, told to `changed`. */
-	int (*collect)(struct instance *i, const struct launch *l, void (*changed)(void *arg, const char *op,
-	    const char *path, uint64_t bytes), void *arg, struct err *e);
+	/* collect: after the target ended and before done: brings out --output and what --project changed. */
+	int (*collect)(struct instance *i, const struct launch *l, const struct collector *to, struct err *e);
 	/* end: every process of the run, daemons and double forks included; waits for it. Returns how many are still
 	 * there (0), as counted by the kernel. Accepts a half-started instance, and may be called again. */
 	int (*end)(struct instance *i);
@@ -59,6 +66,8 @@ struct instance {
 	int root_dirfd;                /* the target's root; -1: the host's */
 	int space_dirfd;               /* in the writable places, for fstatfs(2); -1: they have no file system of their own */
 	int output_dirfd, upper_dirfd; /* /out, and the upper layer of the project's overlay; -1 */
+	int project_dirfd;             /* the run's own copy of the project, where there is no overlay; -1 */
+	const char *not_project[3];    /* names at its top that are ours; NULL ends them */
 	char *temp_dir;                /* on the host; NULL: none */
 	int temp_fd;                   /* its lock */
 	char **argv, **env;            /* as executed; owned */

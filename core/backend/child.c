@@ -41,6 +41,7 @@ void instance_init(struct instance *i, const struct backend *b, const struct lau
 		.space_dirfd = -1,
 		.output_dirfd = -1,
 		.upper_dirfd = -1,
+		.project_dirfd = -1,
 		.temp_fd = -1,
 		.want = { .policy = l->policy },
 	};
@@ -332,7 +333,7 @@ void instance_done(struct instance *i)
 	i->cgroup = cgroup_remove(i->cgroup);
 	int *const fds[] = { &i->pidfd,       &i->in_fd,        &i->out_fd,     &i->err_fd,
 			     &i->notify_fd,   &i->sync_fd,      &i->proc_dirfd, &i->root_dirfd,
-			     &i->space_dirfd, &i->output_dirfd, &i->upper_dirfd };
+			     &i->space_dirfd, &i->output_dirfd, &i->upper_dirfd, &i->project_dirfd };
 	for (size_t k = 0; k < ARRAY_LEN(fds); k++)
 		close_fd(fds[k]);
 	i->argv = strv_free(i->argv);

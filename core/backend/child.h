@@ -40,7 +40,5 @@ int ladder_verify(struct instance *i, struct err *e);
 /* layers_verify: the layers every level has, as /proc says that they stand. */
 int layers_verify(struct instance *i, const struct seccomp_program *filter, struct err *e);
 /* collect.c: the `collect` of every backend whose places this host can open. */
-int stage_collect(struct instance *i, const struct launch *l,
-		  void (*changed)(void *arg, const char *op, const char *path, uint64_t bytes), void *arg,
-		  struct err *e);
+int stage_collect(struct instance *i, const struct launch *l, const struct collector *to, struct err *e);
 unsigned watch_for(const struct instance *i, bool answer_sockets);

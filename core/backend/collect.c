@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * After a run: what it left in its output folder goes to the host, and what it changed in the project is told. The
- * run is dead by then, and everything it left is hostile.
+ * After a run: what it left in its output folder goes to the host, and what it changed in the project is told and, with
+ * --output, goes there too. The run is dead by then, and everything it left is hostile.
  */
 #include "core/backend/child.h"
 #include "core/backend/stage.h"
@@ -9,50 +9,79 @@
 #include "core/base/base.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define OUTPUT_MAX_BYTES (4ULL << 30)
 #define OUTPUT_MAX_FILES 100000
 #define CHANGES_MAX      1000
+#define PATH_SHOWN       4000 /* bytes: a deep tree has longer ones, that no frame would take */
 
-struct teller {
-	void (*changed)(void *arg, const char *op, const char *path, uint64_t bytes);
-	void *arg;
-};
-
-static void tell(void *arg, enum stage_change what, const char *path, uint64_t bytes)
+static char *path_shown(const char *path)
 {
-	static const char *const words[] = { [STAGE_ADDED] = "added", [STAGE_CHANGED] = "changed",
-		[STAGE_REMOVED] = "removed" };
-	const struct teller *t = arg;
-	t->changed(t->arg, words[what], path, bytes);
+	return strlen(path) <= PATH_SHOWN ? xstrdup(path) : xprintf("%.*s...", PATH_SHOWN, path);
 }
 
-static int copy_out(int from_fd, const char *to, const struct teller *t, struct err *e)
+static void on_change(void *arg, enum stage_change what, const char *path, uint64_t bytes)
 {
-	struct stage_want caps = { .uid = (uid_t) -1, .gid = (gid_t) -1, .max_bytes = OUTPUT_MAX_BYTES,
-		.max_files = OUTPUT_MAX_FILES };
+	static const char *const words[] = { [STAGE_ADDED] = "added",
+					     [STAGE_CHANGED] = "changed",
+					     [STAGE_REMOVED] = "removed" };
+	const struct collector *to = arg;
+	FREE char *shown = path_shown(path);
+	to->changed(to->arg, words[what], shown, bytes);
+}
+
+/* Tells what changed; with --output, `taken` gets what was added and changed. */
+static int report(const struct instance *i, const struct collector *to, struct stage_set *taken, struct err *e)
+{
+	bool overlay = i->upper_dirfd >= 0;
+	const struct stage_view view = { .kind = overlay ? STAGE_UPPER : STAGE_COPY,
+					 .dirfd = overlay ? i->upper_dirfd : i->project_dirfd,
+					 .original = i->launch->project_dir,
+					 .ours = overlay ? NULL : i->not_project };
+	const struct stage_listener listener = { .changed = on_change,
+						 .arg = (void *) to,
+						 .max = CHANGES_MAX,
+						 .taken = i->launch->output_dir ? taken : NULL };
+	int untold = stage_report(&view, &listener, e);
+	if (untold > 0)
+		to->passed_over(to->arg, "changed", (uint64_t) untold, "too many, or in folders that cannot be read");
+	return untold < 0 ? untold : 0;
+}
+
+/* only: NULL: all there is. */
+static int copy_out(int from_fd, const struct stage_set *only, const struct launch *l, const struct collector *to,
+		    struct err *e)
+{
+	const struct stage_want caps = { .uid = (uid_t) -1,
+					 .gid = (gid_t) -1,
+					 .max_bytes = OUTPUT_MAX_BYTES,
+					 .max_files = OUTPUT_MAX_FILES,
+					 .only = only };
 	struct stage_done done = { 0 };
-	int r = stage_copy_out(from_fd, to, &caps, &done, e);
-	for (uint64_t k = 0; k < done.skipped_count && k < STAGE_SKIPPED_MAX; k++)
-		t->changed(t->arg, done.skipped[k].why, done.skipped[k].path, 0);
+	int r = stage_copy_out(from_fd, l->output_dir, &caps, &done, e);
+	for (uint64_t k = 0; k < done.skipped_count && k < STAGE_SKIPPED_MAX; k++) {
+		FREE char *shown = path_shown(done.skipped[k].path);
+		FREE char *what = xprintf("output %s", shown);
+		to->passed_over(to->arg, what, 1, done.skipped[k].why);
+	}
+	if (done.skipped_count > STAGE_SKIPPED_MAX)
+		to->passed_over(to->arg, "output", done.skipped_count - STAGE_SKIPPED_MAX, "no plain files either");
 	if (r >= 0 && done.cut)
-		r = err_say(e, EFBIG, "not all of the output was copied to %s: %s", to, done.cut);
+		r = err_say(e, EFBIG, "not all of the output was copied to %s: %s", l->output_dir, done.cut);
 	stage_clear(&done);
 	return r;
 }
 
-int stage_collect(struct instance *i, const struct launch *l, void (*changed)(void *arg, const char *op,
-    const char *path, uint64_t bytes), void *arg, struct err *e)
+int stage_collect(struct instance *i, const struct launch *l, const struct collector *to, struct err *e)
 {
-	struct teller t = { changed, arg };
-	int r = 0;
-	if (i->upper_dirfd >= 0) {
-		struct stage_listener to = { tell, &t, CHANGES_MAX };
-		r = stage_report(i->upper_dirfd, l->project_dir, &to, e);
-	}
+	int project_fd = i->upper_dirfd >= 0 ? i->upper_dirfd : i->project_dirfd;
+	struct stage_set taken = { 0 };
+	int r = project_fd >= 0 ? report(i, to, &taken, e) : 0;
 	if (r >= 0 && i->output_dirfd >= 0)
-		r = copy_out(i->output_dirfd, l->output_dir, &t, e);
-	if (r >= 0 && i->output_dirfd >= 0 && i->upper_dirfd >= 0)
-		r = copy_out(i->upper_dirfd, l->output_dir, &t, e);
+		r = copy_out(i->output_dirfd, NULL, l, to, e);
+	if (r >= 0 && i->output_dirfd >= 0 && project_fd >= 0)
+		r = copy_out(project_fd, &taken, l, to, e);
+	stage_set_done(&taken);
 	return r;
 }

@@ -52,10 +52,9 @@ static int view_hold(struct instance *i, bool overlay, struct err *e)
 	uid_t owner = target_uid(l) != geteuid() ? target_uid(l) : (uid_t) -1;
 	struct stage_want want = { .uid = owner, .gid = owner, .links = true, .max_bytes = l->policy->limit[LIMIT_SPACE],
 		.max_files = l->policy->limit[LIMIT_INODES] };
-	CLOSE_FD int workspace = -1;
-	if ((r = open_inside(i, "workspace", &workspace, e)) < 0)
+	if ((r = open_inside(i, "workspace", &i->project_dirfd, e)) < 0)
 		return r;
-	return stage_copy_in(l->project_dir, workspace, NULL, &want, NULL, e);
+	return stage_copy_in(l->project_dir, i->project_dirfd, NULL, &want, NULL, e);
 }
 
 static void layers_say(struct instance *i, const struct landlock_rules *rules)

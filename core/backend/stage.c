@@ -24,6 +24,7 @@ struct copy {
 	bool out;  /* of a sandbox: pass over instead of failing */
 	bool stop; /* a cap was met on the way out */
 	uint64_t bytes_left;
+	uint64_t taken; /* entries, where only some are */
 	struct walk walk;
 	struct stage_done *done;
 };
@@ -259,12 +260,24 @@ static int copy_folder(struct copy *c, int dirfd, const char *name, struct err *
 	return enter(c, name, take_fd(&from_fd), to_fd, e);
 }
 
+static bool is_wanted(const struct copy *c, const struct stat *st)
+{
+	return !c->want->only || stage_set_has(c->want->only, st->st_dev, st->st_ino);
+}
+
 static int copy_entry(struct copy *c, int dirfd, const char *name, struct err *e)
 {
 	struct stat st;
 
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_set(e, errno, "look at %s", walk_path(&c->walk, name));
+	if (!is_wanted(c, &st))
+		return 0;
+	/* The walk's own cap counts every name; here most of them may be passed by. */
+	if (c->want->only && ++c->taken > c->want->max_files) {
+		c->stop = true;
+		return over_cap(c, "", c->want->max_files, "files and folders", e);
+	}
 	if (S_ISDIR(st.st_mode))
 		return copy_folder(c, dirfd, name, e);
 	if (S_ISREG(st.st_mode))
@@ -302,7 +315,7 @@ static int copy_tree(struct copy *c, struct err *e)
 static void copy_init(struct copy *c, const struct stage_want *want, bool out, struct stage_done *done)
 {
 	*c = (struct copy){ .want = want, .out = out, .bytes_left = want->max_bytes, .done = done };
-	walk_init(&c->walk, want->max_files < STAGE_FILES_MAX ? want->max_files : STAGE_FILES_MAX);
+	walk_init(&c->walk, !want->only && want->max_files < STAGE_FILES_MAX ? want->max_files : STAGE_FILES_MAX);
 }
 
 /* ---- the way in ---- */
@@ -374,10 +387,14 @@ static int check_clashes(const struct copy *c, int dest_fd, const char *dest, st
 	const struct walk_level *top = &c->walk.level[0];
 	struct stat st;
 
-	for (size_t i = 0; i < top->count; i++)
-		if (fstatat(dest_fd, top->names[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+	for (size_t i = 0; i < top->count; i++) {
+		if (fstatat(dest_fd, top->names[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (fstatat(c->walk.fd[WALK_FROM], top->names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    is_wanted(c, &st))
 			return err_say(e, EEXIST, "%s/%s is there already: nothing was copied", dest,
 				       top->names[i]);
+	}
 	return 0;
 }
 

@@ -23,6 +23,7 @@ struct stage_want {
 	bool links;                 /* copy symbolic links as links (a project); else they are refused */
 	uint64_t max_bytes;
 	uint64_t max_files;         /* files, folders and links together, those passed over included */
+	const struct stage_set *only; /* stage_copy_out: nothing but these; NULL: all there is */
 };
 
 struct stage_skip {
@@ -57,15 +58,39 @@ int stage_copy_in(const char *source, int dest_dirfd, const char *name, const st
 int stage_copy_out(int src_dirfd, const char *dest, const struct stage_want *caps, struct stage_done *ret,
     struct err *e);
 
+/* Entries of one tree, by device and inode: names may be as long and as many as a hostile program wishes. */
+struct stage_set {
+	struct stage_id { dev_t dev; ino_t ino; } *ids;
+	size_t count, room;
+	bool sorted;
+};
+void stage_set_add(struct stage_set *s, dev_t dev, ino_t ino);
+void stage_set_sort(struct stage_set *s); /* after the last was added, before the first is asked for */
+bool stage_set_has(const struct stage_set *s, dev_t dev, ino_t ino);
+void stage_set_done(struct stage_set *s);
+
+enum stage_kind {
+	STAGE_UPPER, /* of an overlay: what is there was changed, marks stand for what was removed */
+	STAGE_COPY,  /* made before the run: what differs from the original was changed */
+};
+struct stage_view {
+	enum stage_kind kind;
+	int dirfd;                  /* of the upper folder or the copy, of a run that is dead */
+	const char *original;       /* the project on the host */
+	const char *const *ours;    /* names at the top that are no part of the project; NULL ends them */
+};
+
 enum stage_change { STAGE_ADDED, STAGE_CHANGED, STAGE_REMOVED };
 struct stage_listener {
 	/* path: below the project, a folder's ends in "/"; bytes: the size now, 0 for what is gone. */
 	void (*changed)(void *arg, enum stage_change what, const char *path, uint64_t bytes);
 	void *arg;
 	uint64_t max;               /* no more than these are told */
+	struct stage_set *taken;    /* NULL, or gets all that was added or changed, and the folders above */
 };
 /*
- * stage_report: what the upper folder of an overlay says was changed against the lower one. Returns how many
- * changes were not told because of `max` (a lower bound: a flood is not counted to its end), or -errno.
+ * stage_report: what a run changed in a project, as its view of it says. A file is unchanged when its bytes are,
+ * whatever its times and mode say. Returns how many changes were not told because of `max` (a lower bound where
+ * nothing is taken: a flood is not counted to its end), or -errno.
  */
-int stage_report(int upper_dirfd, const char *lower, const struct stage_listener *to, struct err *e);
+int stage_report(const struct stage_view *view, const struct stage_listener *to, struct err *e);

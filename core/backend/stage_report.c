@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run changed in a copy-on-write view, read from the upper folder of its overlay: what is there was
- * made or changed, a whiteout stands for what was removed, and an opaque folder hides all that the lower one
- * holds. The upper folder was a hostile program's. See the kernel's filesystems/overlayfs.rst.
+ * What a run changed in a project. It had a copy-on-write view of it, and the upper folder of the overlay says it: what
+ * is there was made or changed, a whiteout stands for what was removed, and an opaque folder hides all that the lower
+ * one holds (the kernel's filesystems/overlayfs.rst). Or it had a copy, which is compared with the original. Either
+ * folder was a hostile program's.
  */
 #include "core/backend/stage.h"
 
@@ -19,10 +20,25 @@
 #include <unistd.h>
 
 struct report {
+	const struct stage_view *view;
 	const struct stage_listener *to;
-	struct walk walk; /* the upper folder, beside it the lower */
+	struct walk walk; /* the run's folder, beside it the original (an overlay's lower one) */
 	uint64_t told, untold;
+	size_t taken; /* so many levels of the walk are in the set of what was taken */
 };
+
+static void take(struct report *r, const struct stat *st)
+{
+	struct stage_set *set = r->to->taken;
+
+	if (!set)
+		return;
+	for (; r->taken < r->walk.depth; r->taken++) {
+		const struct walk_level *l = &r->walk.level[r->taken];
+		stage_set_add(set, l->id[WALK_FROM].dev, l->id[WALK_FROM].ino);
+	}
+	stage_set_add(set, st->st_dev, st->st_ino);
+}
 
 static void tell(struct report *r, enum stage_change what, const char *path, uint64_t bytes)
 {
@@ -74,93 +90,195 @@ static bool lower_stat(const struct report *r, const char *name, struct stat *re
 	return fd >= 0 && fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* All that the lower folder holds is gone, but for what the upper has by the same name. */
-static void tell_hidden(struct report *r, int lower_fd, int upper_fd, const char *name)
+/* What the original has here and the run's folder has not, where the latter holds all there is. */
+static void tell_missing(struct report *r)
 {
+	int was_fd = r->walk.fd[WALK_BESIDE], is_fd = r->walk.fd[WALK_FROM];
 	struct stat st;
-	int fd = openat(lower_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = was_fd < 0 ? -1 : openat(was_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir) {
 		close_fd(&fd);
 		return;
 	}
-	FREE char *below = xstrdup(walk_path(&r->walk, name));
 	for (struct dirent *d; (d = readdir(dir));) {
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
-		    fstatat(upper_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		    fstatat(is_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			continue;
-		FREE char *path = xprintf("%s/%s%s", below, d->d_name, d->d_type == DT_DIR ? "/" : "");
-		tell(r, STAGE_REMOVED, path, 0);
+		if (lower_stat(r, d->d_name, &st) && S_ISDIR(st.st_mode))
+			tell_folder(r, STAGE_REMOVED, d->d_name);
+		else
+			tell(r, STAGE_REMOVED, walk_path(&r->walk, d->d_name), 0);
 	}
 	(void) closedir(dir);
 }
 
-static int report_folder(struct report *r, const char *name, struct err *e)
+static int enter(struct report *r, const char *name, int from_fd, int beside_fd, bool whole, struct err *e)
+{
+	int over = walk_enter(&r->walk, name, from_fd, beside_fd, e);
+
+	if (over < 0)
+		return over;
+	r->untold += over == 1;
+	if (whole)
+		tell_missing(r);
+	return 0;
+}
+
+static int report_folder(struct report *r, const char *name, const struct stat *st, struct err *e)
 {
 	struct stat lower;
 	bool was = lower_stat(r, name, &lower);
 	bool was_folder = was && S_ISDIR(lower.st_mode);
 
-	CLOSE_FD int upper_fd = walk_open(r->walk.fd[WALK_FROM], name, O_RDONLY | O_DIRECTORY, false);
+	CLOSE_FD int fd = walk_open(r->walk.fd[WALK_FROM], name, O_RDONLY | O_DIRECTORY, false);
 	CLOSE_FD int lower_fd =
 		was_folder ? walk_open(r->walk.fd[WALK_BESIDE], name, O_RDONLY | O_DIRECTORY, false) : -1;
 	if (!was_folder)
 		tell_folder(r, was ? STAGE_CHANGED : STAGE_ADDED, name);
-	if (upper_fd < 0) {
+	if (!was_folder || fd < 0)
+		take(r, st);
+	if (fd < 0) {
 		r->untold++; /* its maker took the permission to look inside away */
 		return 0;
 	}
 	/* An opaque folder was removed and made again. Its entries are still compared with what had their
 	 * names. */
-	if (lower_fd >= 0 && is_marked(upper_fd, "opaque", 'y'))
-		tell_hidden(r, lower_fd, upper_fd, name);
-	int over = walk_enter(&r->walk, name, take_fd(&upper_fd), lower_fd < 0 ? -1 : take_fd(&lower_fd), e);
-	r->untold += over == 1;
-	return over < 0 ? over : 0;
+	bool whole = r->view->kind == STAGE_COPY || is_marked(fd, "opaque", 'y');
+	return enter(r, name, take_fd(&fd), lower_fd < 0 ? -1 : take_fd(&lower_fd), whole, e);
+}
+
+/* ---- a copy's entry beside the original's ---- */
+
+static ssize_t read_block(int fd, char *to, size_t len)
+{
+	size_t have = 0;
+
+	while (have < len) {
+		ssize_t n = read(fd, to + have, len - have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -1 : (ssize_t) have;
+		have += (size_t) n;
+	}
+	return (ssize_t) have;
+}
+
+/* Nothing is read beyond the size that both have: what a run made larger than the original is known to differ. */
+static bool same_content(const int dirfd[WALK_SIDES], const char *name)
+{
+	char block[WALK_SIDES][1 << 15];
+	struct stat st[WALK_SIDES];
+	CLOSE_FD int from_fd = walk_open(dirfd[WALK_FROM], name, O_RDONLY, false);
+	CLOSE_FD int beside_fd = walk_open(dirfd[WALK_BESIDE], name, O_RDONLY, false);
+
+	if (from_fd < 0 || beside_fd < 0 || fstat(from_fd, &st[WALK_FROM]) < 0 ||
+	    fstat(beside_fd, &st[WALK_BESIDE]) < 0)
+		return false;
+	if (!S_ISREG(st[WALK_FROM].st_mode) || !S_ISREG(st[WALK_BESIDE].st_mode) ||
+	    st[WALK_FROM].st_size != st[WALK_BESIDE].st_size)
+		return false;
+	for (uint64_t left = (uint64_t) st[WALK_FROM].st_size; left > 0;) {
+		size_t n = left < sizeof block[0] ? (size_t) left : sizeof block[0];
+		if (read_block(from_fd, block[WALK_FROM], n) != (ssize_t) n ||
+		    read_block(beside_fd, block[WALK_BESIDE], n) != (ssize_t) n ||
+		    memcmp(block[WALK_FROM], block[WALK_BESIDE], n) != 0)
+			return false;
+		left -= n;
+	}
+	return true;
+}
+
+static bool same_target(const int dirfd[WALK_SIDES], const char *name)
+{
+	char target[WALK_SIDES][PATH_MAX];
+	ssize_t len[WALK_SIDES];
+
+	for (int side = 0; side < WALK_SIDES; side++)
+		len[side] = readlinkat(dirfd[side], name, target[side], sizeof target[side]);
+	return len[WALK_FROM] >= 0 && len[WALK_FROM] == len[WALK_BESIDE] &&
+	       memcmp(target[WALK_FROM], target[WALK_BESIDE], (size_t) len[WALK_FROM]) == 0;
+}
+
+static bool is_same(const struct report *r, const char *name, const struct stat *now, const struct stat *was)
+{
+	if ((now->st_mode & S_IFMT) != (was->st_mode & S_IFMT))
+		return false;
+	if (S_ISLNK(now->st_mode))
+		return same_target(r->walk.fd, name);
+	return S_ISREG(now->st_mode) && same_content(r->walk.fd, name);
+}
+
+/* ---- the whole ---- */
+
+static bool is_ours(const struct report *r, const char *name)
+{
+	const char *const *ours = r->walk.depth == 1 ? r->view->ours : NULL;
+
+	for (; ours && *ours; ours++)
+		if (strcmp(*ours, name) == 0)
+			return true;
+	return false;
 }
 
 static int report_entry(struct report *r, const char *name, struct err *e)
 {
-	struct stat upper, lower;
+	struct stat now, lower;
 	int dirfd = r->walk.fd[WALK_FROM];
 
-	if (fstatat(dirfd, name, &upper, AT_SYMLINK_NOFOLLOW) < 0)
+	if (is_ours(r, name))
+		return 0;
+	if (fstatat(dirfd, name, &now, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_set(e, errno, "look at %s", walk_path(&r->walk, name));
-	if (S_ISDIR(upper.st_mode))
-		return report_folder(r, name, e);
+	if (S_ISDIR(now.st_mode))
+		return report_folder(r, name, &now, e);
 
 	bool was = lower_stat(r, name, &lower);
-	if (!is_whiteout(dirfd, name, &upper))
-		tell(r, was ? STAGE_CHANGED : STAGE_ADDED, walk_path(&r->walk, name),
-		     (uint64_t) upper.st_size);
-	else if (was && S_ISDIR(lower.st_mode))
+	if (r->view->kind == STAGE_COPY && was && is_same(r, name, &now, &lower))
+		return 0;
+	if (r->view->kind == STAGE_COPY || !is_whiteout(dirfd, name, &now)) {
+		take(r, &now);
+		tell(r, was ? STAGE_CHANGED : STAGE_ADDED, walk_path(&r->walk, name), (uint64_t) now.st_size);
+	} else if (was && S_ISDIR(lower.st_mode)) {
 		tell_folder(r, STAGE_REMOVED, name);
-	else if (was) /* else a whiteout of nothing: made and removed again */
+	} else if (was) { /* else a whiteout of nothing: made and removed again */
 		tell(r, STAGE_REMOVED, walk_path(&r->walk, name), 0);
+	}
 	return 0;
 }
 
-int stage_report(int upper_dirfd, const char *lower, const struct stage_listener *to, struct err *e)
+static int leave(struct report *r, struct err *e)
 {
-	struct report r = { .to = to };
+	int done = walk_leave(&r->walk, e);
 
-	CLOSE_FD int lower_fd = open(lower, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->taken > r->walk.depth)
+		r->taken = r->walk.depth;
+	return done;
+}
+
+int stage_report(const struct stage_view *view, const struct stage_listener *to, struct err *e)
+{
+	struct report r = { .view = view, .to = to };
+
+	CLOSE_FD int lower_fd = open(view->original, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (lower_fd < 0)
-		return err_set(e, errno, "open folder %s", lower);
-	CLOSE_FD int upper_fd = openat(upper_dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (upper_fd < 0)
-		return err_set(e, errno, "open the overlay's upper folder");
+		return err_set(e, errno, "open folder %s", view->original);
+	CLOSE_FD int from_fd = openat(view->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (from_fd < 0)
+		return err_set(e, errno, "open the run's view of %s", view->original);
 
 	walk_init(&r.walk, STAGE_FILES_MAX);
-	int done = walk_enter(&r.walk, "", take_fd(&upper_fd), take_fd(&lower_fd), e);
-	r.untold += done == 1;
+	int done = enter(&r, "", take_fd(&from_fd), take_fd(&lower_fd), view->kind == STAGE_COPY, e);
 	/* A flood of changes is not counted to its end: "more than" is all that a person needs to know of
-	 * it. */
-	while (done >= 0 && r.walk.depth > 0 && r.untold <= to->max) {
+	 * it. What is to be taken has to be found all the same. */
+	while (done >= 0 && r.walk.depth > 0 && (to->taken || r.untold <= to->max)) {
 		const char *name = walk_next(&r.walk);
-		done = name ? report_entry(&r, name, e) : walk_leave(&r.walk, e);
+		done = name ? report_entry(&r, name, e) : leave(&r, e);
 	}
 	walk_done(&r.walk);
+	if (to->taken)
+		stage_set_sort(to->taken);
 	if (done < 0)
 		return done;
 	return r.untold > INT_MAX ? INT_MAX : (int) r.untold;

@@ -88,6 +88,14 @@ static int places_create(struct instance *i, struct err *e)
 		return r;
 	if (l->output_dir && (i->output_dirfd = openat(work, "out", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return err_set(e, errno, "open out/");
+	if (l->project_dir) {
+		size_t ours = 0;
+		if (l->input_count)
+			i->not_project[ours++] = "data";
+		if (l->output_dir)
+			i->not_project[ours++] = "out";
+		i->project_dirfd = take_fd(&work);
+	}
 	return 0;
 }
 

@@ -340,10 +340,25 @@ static void on_changed(void *arg, const char *op, const char *path, uint64_t byt
 	feed_emit(&v->feed, &ev);
 }
 
+static void on_passed_over(void *arg, const char *what, uint64_t count, const char *why)
+{
+	struct supervisor *v = arg;
+	struct event ev = { .type = EVENT_DROPPED, .dropped = { .what = what, .count = count, .why = why } };
+	feed_emit(&v->feed, &ev);
+}
+
 static void emit_error(struct supervisor *v, const char *text)
 {
 	struct event ev = { .type = EVENT_ERROR, .error = { .text = text, .remedy = "" } };
 	feed_emit(&v->feed, &ev);
+}
+
+static void collect(struct supervisor *v)
+{
+	const struct collector to = { .changed = on_changed, .passed_over = on_passed_over, .arg = v };
+	struct err e;
+	if (v->inst.backend->collect(&v->inst, v->launch, &to, &e) < 0)
+		emit_error(v, e.text);
 }
 
 static void last_facts(struct supervisor *v)
@@ -373,7 +388,6 @@ static void last_facts(struct supervisor *v)
 
 static void end_run(struct supervisor *v)
 {
-	struct err e;
 	v->state = RUN_STOPPING;
 	if (!v->ended_ns)
 		v->ended_ns = now_ns();
@@ -389,9 +403,8 @@ static void end_run(struct supervisor *v)
 			look_at_counters(v);
 			meter_emit(&v->meter, &v->inst, &v->feed);
 			last_facts(v);
-			if (!v->facts.setup_code &&
-			    v->inst.backend->collect(&v->inst, v->launch, on_changed, v, &e) < 0)
-				emit_error(v, e.text);
+			if (!v->facts.setup_code)
+				collect(v);
 		}
 		notify_stop(v);
 	}
