@@ -63,10 +63,14 @@ static bool met_file_size(const struct facts *f)
 	       (f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXFSZ);
 }
 
-static bool met_cpu(const struct facts *f)
+/* A process can send itself SIGXCPU; RLIMIT_CPU only does when that much was used. The slack is what the kernel's two
+ * ways of accounting were seen to differ by. */
+static bool met_cpu(const struct facts *f, const struct event_limit *cpu)
 {
+	bool xcpu = f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXCPU;
 	return f->killed_for == VERDICT_CPU_TIME ||
-	       (f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXCPU);
+	       (xcpu && cpu->asked != UNLIMITED && f->cpu_ns != UNKNOWN_U64 &&
+		f->cpu_ns + NS_PER_S / 4 >= cpu->enforced);
 }
 
 static void say_memory(const struct say *s)
@@ -154,7 +158,7 @@ static enum verdict by_record(const struct say *s)
 static enum verdict by_end(const struct say *s)
 {
 	const struct facts *f = s->f;
-	if (met_cpu(f)) {
+	if (met_cpu(f, &s->limits[LIMIT_CPU])) {
 		evidence(s, "limit %.0f s of CPU time a process (RLIMIT_CPU): ended by SIGXCPU, cpu %.2f s",
 			 (double) s->limits[LIMIT_CPU].enforced / 1e9, (double) f->cpu_ns / 1e9);
 		return VERDICT_CPU_TIME;
