@@ -73,7 +73,7 @@ struct seccomp_program {
 	size_t count;
 	unsigned allowed, shown, refused; /* calls: for the start event's words */
 };
-/* seccomp_compile: in the parent; as a binary tree, kept in the cache by the hash of what it is made from. */
+/* seccomp_compile: in the parent; as a binary tree over ranges of numbers. */
 int seccomp_compile(const struct seccomp_want *want, struct seccomp_program *ret, struct err *e);
 void seccomp_program_done(struct seccomp_program *p);
 /* seccomp_apply: in the child, after no_new_privs. Irreversible. *ret_listener_fd: -1 where nothing is watched.

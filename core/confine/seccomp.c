@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a policy to a loaded filter. The parent plans what becomes of each call, has libseccomp make a binary
- * tree of it (the kernel walks a filter once for every call there is when it loads it, so a list costs ten
- * times as much), and puts the rules of the arguments before it. The child loads the bytes with seccomp(2)
- * itself: libseccomp 2.5 cannot ask for WAIT_KILLABLE_RECV, without which a target with a fast timer never
- * gets past a notification.
+ * From a policy to a loaded filter. The parent plans what becomes of each call and writes that as a binary tree
+ * over ranges of numbers. libseccomp writes a leaf for each call, takes half a millisecond to do it, cannot say
+ * "this call, with any other argument", nor compare only the half of a register that the kernel reads. The child
+ * loads the bytes with seccomp(2) itself: libseccomp 2.5 cannot ask for WAIT_KILLABLE_RECV, without which a target
+ * with a fast timer never gets past a notification.
  *
  * See: seccomp(2), seccomp_unotify(2).
  */
@@ -15,14 +15,10 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define TREE_VERSION 1 /* of how a plan becomes a tree: older trees in the cache are then not found */
 
 /* What the child does between loading the filter and its first own instruction: never refused, and but for
  * execve never put to a supervisor, who has not taken the listener yet. */
@@ -49,7 +45,6 @@ static int plan_call(struct call_plan *plan, const char *call, enum syscall_acti
 			       near ? "; is '" : "", near ? near : "", near ? "' meant?" : "");
 	}
 	plan->by_name[nr] = action;
-	plan->name[nr] = call;
 	return 0;
 }
 
@@ -100,95 +95,95 @@ static int plan_make(const struct seccomp_want *want, struct call_plan *plan, st
 	plan->refuse = watched                                  ? SECCOMP_RET_USER_NOTIF
 		       : want->policy->on_denied == DENIED_KILL ? SECCOMP_RET_KILL_PROCESS
 								: SECCOMP_RET_ERRNO | EPERM;
-	for (int nr = 0; nr < CALL_MAX; nr++) {
-		const char *call = plan->name[nr];
-		plan->action[nr] = plan->by_name[nr] == SYSCALL_ABSENT   ? plan->unknown
+	for (int nr = 0; nr < CALL_MAX; nr++)
+		plan->action[nr] = plan->by_name[nr] == SYSCALL_ALLOW    ? SECCOMP_RET_ALLOW
 				   : plan->by_name[nr] == SYSCALL_REFUSE ? plan->refuse
-				   : call && call_watch(want, call)      ? SECCOMP_RET_USER_NOTIF
-									 : SECCOMP_RET_ALLOW;
-	}
+									 : plan->unknown;
+	plan->action[CALL_MAX] = plan->unknown;
+	rules_plan(want, plan);
 	return 0;
 }
 
 /* ---- the tree ---- */
 
-/* tree_key: of all that tree_build() looks at, and of the library that builds. */
-static struct tree_key tree_key(const struct call_plan *plan)
+void code_put(struct filter_code *code, struct sock_filter insn)
 {
-	const struct scmp_version *v = seccomp_version();
-	struct {
-		uint32_t version[5];
-		uint32_t unknown;
-		uint32_t action[CALL_MAX];
-	} all = {
-		.version = { TREE_VERSION, v->major, v->minor, v->micro, plan->arch },
-		.unknown = plan->unknown,
-	};
-	struct tree_key key;
-
-	memcpy(all.action, plan->action, sizeof(all.action));
-	sha256_hex(&all, sizeof(all), key.hex);
-	return key;
-}
-
-static int tree_fill(scmp_filter_ctx ctx, const struct call_plan *plan, struct err *e)
-{
-	int r;
-
-	/* int 0x80 and x32 reach the same kernel by other numbers: they get what an unknown call gets */
-	if ((r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, plan->unknown)) < 0 ||
-	    (r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2)) < 0)
-		return err_set(e, -r, "set up a system-call filter");
-	for (int nr = 0; nr < CALL_MAX; nr++) {
-		if (plan->action[nr] == plan->unknown) /* the default; libseccomp refuses to say it twice */
-			continue;
-		if ((r = seccomp_rule_add(ctx, plan->action[nr], nr, 0)) < 0)
-			return err_set(e, -r, "put call %d into the system-call filter", nr);
+	if (code->count == BPF_MAXINSNS) {
+		code->full = true;
+		return;
 	}
-	return 0;
+	if (code->count == code->room) {
+		code->room = code->room ? 2 * code->room : 512;
+		code->insns = xrealloc(code->insns, code->room * sizeof(*code->insns));
+	}
+	code->insns[code->count++] = insn;
 }
 
-static int tree_read(int fd, struct filter_code *code, struct err *e)
-{
-	size_t room = (PROGRAM_MAX - code->count) * sizeof(struct sock_filter);
-	off_t len = lseek(fd, 0, SEEK_END);
+/* Where a range of numbers begins that get one answer. A call whose arguments decide is a range of its own. */
+struct call_ranges {
+	uint16_t first[CALL_MAX + 1];
+	size_t count;
+};
 
-	if (len <= 0 || (size_t) len > room || len % (off_t) sizeof(struct sock_filter))
-		return err_say(e, E2BIG, "the system-call filter takes %lld bytes, the kernel's limit is %zu",
-			       (long long) len, room);
-	if (pread(fd, code->insns + code->count, (size_t) len, 0) != (ssize_t) len)
-		return err_set(e, EIO, "read back a system-call filter");
-	code->count += (size_t) len / sizeof(struct sock_filter);
-	return 0;
+static void ranges_make(const struct call_plan *plan, struct call_ranges *ret)
+{
+	ret->count = 0;
+	for (uint16_t nr = 0; nr <= CALL_MAX; nr++)
+		if (nr == 0 || plan->rules[nr] || plan->rules[nr - 1] ||
+		    plan->action[nr] != plan->action[nr - 1])
+			ret->first[ret->count++] = nr;
 }
 
-static int tree_build(const struct call_plan *plan, struct filter_code *code, struct err *e)
+/* The jump at `at` goes over what has been put behind it where the number is in the upper half. It can say no more
+ * than 255 instructions itself. */
+static void jump_close(struct filter_code *code, size_t at)
 {
-	CLOSE_FD int fd = memfd_create("belljar-filter", MFD_CLOEXEC);
-	if (fd < 0)
-		return err_set(e, errno, "make a buffer for a system-call filter");
-	scmp_filter_ctx ctx = seccomp_init(plan->unknown);
-	if (!ctx)
-		return err_say(e, ENOTSUP, "this kernel has no seccomp notifications (Linux 5.0)");
-	int r = tree_fill(ctx, plan, e);
-	if (r == 0 && (r = seccomp_export_bpf(ctx, fd)) < 0)
-		r = err_set(e, -r, "build the system-call filter");
-	seccomp_release(ctx);
-	return r < 0 ? r : tree_read(fd, code, e);
+	size_t over = code->count - at - 1;
+
+	if (over <= UINT8_MAX) {
+		code->insns[at].jt = (uint8_t) over;
+		return;
+	}
+	code_put(code, (struct sock_filter){ 0 }); /* room for a longer one */
+	memmove(&code->insns[at + 2], &code->insns[at + 1], (code->count - at - 2) * sizeof(*code->insns));
+	code->insns[at + 1] = (struct sock_filter) BPF_STMT(BPF_JMP | BPF_JA, (uint32_t) over);
+	code->insns[at].jf = 1;
 }
 
-static int tree_add(const struct call_plan *plan, struct filter_code *code, struct err *e)
+/* The number is in the accumulator, and in one of the ranges. */
+static void tree_emit(const struct seccomp_want *want, const struct call_plan *plan, const uint16_t *first,
+		      size_t count, struct filter_code *code)
 {
-	struct tree_key key = tree_key(plan);
-	size_t from = code->count;
-	int r;
+	if (count == 1) {
+		rules_emit(want, plan, *first, code);
+		code_put(code, (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, plan->action[*first]));
+		return;
+	}
+	size_t half = count / 2, at = code->count;
+	code_put(code, (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, first[half], 0, 0));
+	tree_emit(want, plan, first, half, code);
+	if (!code->full)
+		jump_close(code, at);
+	tree_emit(want, plan, first + half, count - half, code);
+}
 
-	if (cache_load(&key, code))
-		return 0;
-	if ((r = tree_build(plan, code, e)) < 0)
-		return r;
-	cache_save(&key, code->insns + from, code->count - from);
-	return 0;
+/* int 0x80 and x32 reach the same kernel by other numbers: they get what an unknown call gets. x32 has the native
+ * architecture's word, and numbers beyond the last range's begin. */
+static void filter_emit(const struct seccomp_want *want, const struct call_plan *plan,
+			struct filter_code *code)
+{
+	const struct sock_filter head[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, plan->arch, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, plan->unknown),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	struct call_ranges ranges;
+
+	for (size_t i = 0; i < ARRAY_LEN(head); i++)
+		code_put(code, head[i]);
+	ranges_make(plan, &ranges);
+	tree_emit(want, plan, ranges.first, ranges.count, code);
 }
 
 /* ---- the door ---- */
@@ -196,25 +191,22 @@ static int tree_add(const struct call_plan *plan, struct filter_code *code, stru
 int seccomp_compile(const struct seccomp_want *want, struct seccomp_program *ret, struct err *e)
 {
 	struct call_plan plan = { 0 };
-	struct filter_code code = { .count = 0 };
-	int r;
+	struct filter_code code = { 0 };
+	int r = plan_make(want, &plan, e);
 
-	if ((r = plan_make(want, &plan, e)) < 0)
+	if (r < 0)
 		return r;
-	rules_emit(want, &plan, &code);
-	if (code.full)
+	filter_emit(want, &plan, &code);
+	if (code.full) {
+		free(code.insns);
 		return err_say(e, E2BIG, "the system-call filter is larger than the kernel takes");
-	if ((r = tree_add(&plan, &code, e)) < 0)
-		return r;
-
-	struct seccomp_program p = { .count = code.count };
+	}
+	struct seccomp_program p = { .insns = code.insns, .count = code.count };
 	for (int nr = 0; nr < CALL_MAX; nr++) {
 		p.allowed += plan.action[nr] == SECCOMP_RET_ALLOW;
 		p.shown += plan.by_name[nr] == SYSCALL_ALLOW && plan.action[nr] == SECCOMP_RET_USER_NOTIF;
 		p.refused += plan.by_name[nr] == SYSCALL_REFUSE;
 	}
-	p.insns = xmalloc(code.count * sizeof(*p.insns));
-	memcpy(p.insns, code.insns, code.count * sizeof(*p.insns));
 	*ret = p;
 	return 0;
 }
@@ -239,6 +231,8 @@ int seccomp_apply(const struct seccomp_program *p, bool listener, int *ret_liste
 		return err_say(e, EBUSY,
 			       "another supervisor listens to this process's system calls already: "
 			       "a run inside a run can have only one");
+	if (fd < 0 && errno == EINVAL && listener)
+		return err_say(e, ENOTSUP, "this kernel has no seccomp notifications (Linux 5.0)");
 	if (fd < 0)
 		return err_set(e, errno, "load the system-call filter");
 	*ret_listener_fd = listener ? (int) fd : -1;

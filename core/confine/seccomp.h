@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to core/confine: the parts of which a filter is put together. A plan says what becomes of each call
- * by its number; rules look at register values of some calls; a tree is the plan as a BPF program, kept in a
- * cache.
- *
- *     rules of the arguments (first, native architecture only)  ->  tree by number (libseccomp)
+ * Private to core/confine: the parts of which a filter is put together. A plan says what becomes of each call by
+ * its number; rules look at register values of some calls; a tree is both as a BPF program.
  */
 #pragma once
 
@@ -29,30 +26,22 @@ const char *call_nearest(const char *word);
 
 /* What the kernel does with each call, in seccomp's own words (SECCOMP_RET_*). */
 struct call_plan {
-	uint32_t arch; /* native_arch() */
-	uint32_t action[CALL_MAX];
-	uint32_t unknown; /* any other number, and every foreign architecture */
-	uint32_t refuse;  /* what this policy does to a refused call */
-	enum syscall_action by_name[CALL_MAX];
-	const char *name[CALL_MAX]; /* where the policy has a word on it. Borrowed from there */
+	uint32_t arch;                         /* native_arch() */
+	uint32_t unknown;                      /* any other number, and every foreign architecture */
+	uint32_t refuse;                       /* what this policy does to a refused call */
+	enum syscall_action by_name[CALL_MAX]; /* the policy's word; absent where it has none */
+	uint32_t action[CALL_MAX + 1];         /* where no rule decides; the last: every greater number */
+	uint8_t rules[CALL_MAX + 1];           /* not 0: rules look at its arguments first */
 };
-
-/* seccomp_rules.c: what looks at arguments. Appends; the program goes on behind it where no rule decides. */
 struct filter_code {
-	struct sock_filter insns[PROGRAM_MAX];
-	size_t count;
-	bool full;
+	struct sock_filter *insns; /* on the heap */
+	size_t count, room;
+	bool full; /* the kernel takes no more: some are missing */
 };
-void rules_emit(const struct seccomp_want *want, const struct call_plan *plan, struct filter_code *code);
-bool rules_cover(const struct seccomp_want *want,
-		 const char *call); /* some rule in force looks at this call */
-enum seccomp_watch call_watch(const struct seccomp_want *want,
-			      const char *call); /* shown by its name; 0: not */
+void code_put(struct filter_code *code, struct sock_filter insn);
 
-/* seccomp_cache.c: trees by the hash of what they were made from. Loading and saving never fail loudly. */
-struct tree_key {
-	char hex[65];
-};
-bool cache_load(const struct tree_key *key,
-		struct filter_code *code); /* appends the tree; false: make it anew */
-void cache_save(const struct tree_key *key, const struct sock_filter *insns, size_t count);
+/* seccomp_rules.c. rules_plan: shows and rules for a plan whose by_name is made and action follows it. rules_emit:
+ * what looks at the arguments of one call; the program goes on behind it where no rule decides. */
+void rules_plan(const struct seccomp_want *want, struct call_plan *plan);
+void rules_emit(const struct seccomp_want *want, const struct call_plan *plan, uint32_t nr,
+		struct filter_code *code);

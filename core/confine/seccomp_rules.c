@@ -4,9 +4,7 @@
  * values. A register cannot be changed behind the filter's back as memory can, so what stands here needs no
  * second look.
  *
- * libseccomp cannot say "this call, with anything else", nor compare only the half of a register that the
- * kernel reads. So these few rules are written as BPF here, before libseccomp's tree; the same table answers
- * why a notification came (seccomp_explain), so that filter and words cannot part.
+ * The same table answers why a notification came (seccomp_explain), so that filter and words cannot part.
  */
 #include "core/confine/seccomp.h"
 
@@ -70,7 +68,8 @@ struct arg_rule {
 #define FAMILIES "kinds of sockets that no network namespace parts, or that open much kernel code"
 #define TERMINAL "typing into, or taking over, a terminal"
 
-/* Of one call, the first rule whose tests hold decides; where none does, the call's own action stands. */
+/* Of one call, the first rule whose tests hold decides; where none does, the call's own action stands. The rules
+ * of a call stand together. */
 /* clang-format off */
 static const struct arg_rule rules[] = {
 	{ "clone", ALWAYS, { ANY(0, NAMESPACES) }, THEN_REFUSE, "namespaces", "making namespaces" },
@@ -132,7 +131,7 @@ static const struct {
 	{ WATCH_FILES, "truncate" }, { WATCH_FILES, "mknod" },     { WATCH_FILES, "mknodat" },
 };
 
-enum seccomp_watch call_watch(const struct seccomp_want *want, const char *call)
+static enum seccomp_watch call_watch(const struct seccomp_want *want, const char *call)
 {
 	for (size_t i = 0; i < ARRAY_LEN(watched); i++)
 		if ((want->watch & watched[i].bit) && strcmp(watched[i].call, call) == 0)
@@ -164,22 +163,14 @@ static bool rule_in_force(const struct arg_rule *r, const struct seccomp_want *w
 
 #define MISS 0xff /* stands in a jump until the end of its rule is known */
 
-static void put(struct filter_code *code, struct sock_filter insn)
-{
-	if (code->count == PROGRAM_MAX)
-		code->full = true;
-	else
-		code->insns[code->count++] = insn;
-}
-
 static void put_load(struct filter_code *code, size_t offset)
 {
-	put(code, (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t) offset));
+	code_put(code, (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t) offset));
 }
 
 static void put_jump(struct filter_code *code, uint16_t how, uint32_t value, uint8_t yes, uint8_t no)
 {
-	put(code, (struct sock_filter) BPF_JUMP((uint16_t) (BPF_JMP | how | BPF_K), value, yes, no));
+	code_put(code, (struct sock_filter) BPF_JUMP((uint16_t) (BPF_JMP | how | BPF_K), value, yes, no));
 }
 
 static void put_test(struct filter_code *code, const struct arg_test *t, uint64_t most)
@@ -239,7 +230,7 @@ static void put_rule(struct filter_code *code, const struct arg_rule *r, const s
 
 	for (size_t i = 0; i < TESTS_MAX && r->test[i].op != TEST_END; i++)
 		put_test(code, &r->test[i], want->memory_max);
-	put(code, (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, rule_action(r, plan)));
+	code_put(code, (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, rule_action(r, plan)));
 	for (size_t i = from; i < code->count; i++) {
 		struct sock_filter *insn = &code->insns[i];
 		if (BPF_CLASS(insn->code) != BPF_JMP)
@@ -250,40 +241,30 @@ static void put_rule(struct filter_code *code, const struct arg_rule *r, const s
 	}
 }
 
-bool rules_cover(const struct seccomp_want *want, const char *call)
+void rules_plan(const struct seccomp_want *want, struct call_plan *plan)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-		if (rule_in_force(&rules[i], want) && strcmp(rules[i].call, call) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < ARRAY_LEN(watched); i++) {
+		int nr = want->watch & watched[i].bit ? call_known(watched[i].call) : -ENOENT;
+		if (nr >= 0 && plan->by_name[nr] == SYSCALL_ALLOW)
+			plan->action[nr] = SECCOMP_RET_USER_NOTIF;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		int nr = rule_in_force(&rules[i], want) ? call_known(rules[i].call) : -ENOENT;
+		if (nr >= 0 && plan->by_name[nr] == SYSCALL_ALLOW && plan->rules[nr] == 0)
+			plan->rules[nr] = (uint8_t) (i + 1);
+	}
 }
 
-void rules_emit(const struct seccomp_want *want, const struct call_plan *plan, struct filter_code *code)
+void rules_emit(const struct seccomp_want *want, const struct call_plan *plan, uint32_t nr,
+		struct filter_code *code)
 {
-	put_load(code, offsetof(struct seccomp_data, arch));
-	put_jump(code, BPF_JEQ, plan->arch, 1, 0);
-	size_t over = code->count; /* foreign calls have other numbers: past all of this, to the tree */
-	put(code, (struct sock_filter) BPF_STMT(BPF_JMP | BPF_JA, 0));
-	put_load(code, offsetof(struct seccomp_data, nr));
-
-	for (size_t i = 0, next; i < ARRAY_LEN(rules); i = next) {
-		const char *call = rules[i].call;
-		for (next = i + 1; next < ARRAY_LEN(rules) && strcmp(rules[next].call, call) == 0;)
-			next++;
-		int nr = call_known(call);
-		if (nr < 0 || plan->by_name[nr] != SYSCALL_ALLOW || !rules_cover(want, call))
-			continue;
-		/* a long jump over the block: with it, blocks may grow beyond 255 instructions */
-		put_jump(code, BPF_JEQ, (uint32_t) nr, 1, 0);
-		size_t skip = code->count;
-		put(code, (struct sock_filter) BPF_STMT(BPF_JMP | BPF_JA, 0));
-		for (size_t k = i; k < next; k++)
-			if (rule_in_force(&rules[k], want))
-				put_rule(code, &rules[k], want, plan);
-		put(code, (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, plan->action[nr]));
-		code->insns[skip].k = (uint32_t) (code->count - skip - 1);
-	}
-	code->insns[over].k = (uint32_t) (code->count - over - 1);
+	if (plan->rules[nr] == 0)
+		return;
+	const struct arg_rule *first = &rules[plan->rules[nr] - 1];
+	for (const struct arg_rule *r = first;
+	     r < rules + ARRAY_LEN(rules) && strcmp(r->call, first->call) == 0; r++)
+		if (rule_in_force(r, want))
+			put_rule(code, r, want, plan);
 }
 
 /* ---- in words ---- */

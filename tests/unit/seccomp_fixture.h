@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the tests of the seccomp filter share: the default set of calls, read here by hand so that these tests
- * do not hang on the parser of presets; and a small BPF machine that runs a filter over one call.
+ * do not hang on the parser of presets.
  */
 #pragma once
 
@@ -31,8 +31,6 @@
 #define WATCH_ALL 0x7f
 #define MEMORY (UINT64_C(6) << 30) /* above 4 GiB, so that both halves of the comparison count */
 #define GARBAGE UINT64_C(0xdead000100000000)
-
-static char cache_dir[] = "/tmp/belljar-test-seccomp-XXXXXX"; /* made and removed by run_group() */
 
 /* ---- the default set, read without the parser that other tests are for ---- */
 
@@ -133,61 +131,4 @@ static void compile(struct fixture *f, unsigned watch)
 		fail_msg("%s", e.text);
 }
 
-/* ---- the machine ---- */
-
-static bool jumps(const struct sock_filter *insn, uint32_t acc)
-{
-	switch (BPF_OP(insn->code)) {
-	case BPF_JEQ: return acc == insn->k;
-	case BPF_JGT: return acc > insn->k;
-	case BPF_JGE: return acc >= insn->k;
-	case BPF_JSET: return acc & insn->k;
-	}
-	fail_msg("jump 0x%x", insn->code);
-	return false;
-}
-
-static uint32_t run(const struct seccomp_program *p, const struct seccomp_data *data)
-{
-	uint32_t acc = 0;
-
-	for (size_t pc = 0; pc < p->count; pc++) {
-		const struct sock_filter *insn = &p->insns[pc];
-		switch (insn->code) {
-		case BPF_LD | BPF_W | BPF_ABS:
-			assert_true(insn->k <= sizeof(*data) - 4 && insn->k % 4 == 0);
-			memcpy(&acc, (const char *) data + insn->k, 4);
-			break;
-		case BPF_JMP | BPF_JA: pc += insn->k; break;
-		case BPF_RET | BPF_K: return insn->k;
-		default:
-			assert_int_equal(BPF_CLASS(insn->code), BPF_JMP);
-			pc += jumps(insn, acc) ? insn->jt : insn->jf;
-		}
-	}
-	fail_msg("ran off the end of the filter");
-	return 0;
-}
-
-static uint32_t answer(const struct fixture *f, int nr, const uint64_t arg[6])
-{
-	struct seccomp_data data = { .nr = nr, .arch = ARCH };
-
-	if (arg)
-		memcpy(data.args, arg, sizeof(data.args));
-	return run(&f->program, &data);
-}
-
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-static int run_group(const char *name, const struct CMUnitTest *tests, size_t count)
-{
-	struct err e;
-
-	if (!mkdtemp(cache_dir))
-		return 1;
-	setenv("XDG_CACHE_HOME", cache_dir, 1);
-	int r = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
-	(void) dir_remove_tree(AT_FDCWD, cache_dir, &e);
-	return r;
-}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The filter outside the compiler: kept in the cache, which is never trusted, and loaded into a real process,
- * without and with a listener.
+ * The filter outside the compiler: loaded into a real process, without and with a listener.
  */
 #include "tests/unit/seccomp_fixture.h"
 
@@ -16,128 +15,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* ---- the cache ---- */
-
-static void cache_file(char *path, size_t size)
-{
-	char folder[256];
-	FREE char *name = NULL;
-
-	snprintf(folder, sizeof(folder), "%s/belljar/filters", cache_dir);
-	snprintf(path, size, "ls %s/*.bpf", folder);
-	FILE *p = popen(path, "re");
-	assert_non_null(p);
-	size_t n = 0;
-	assert_true(getline(&name, &n, p) > 0);
-	name[strcspn(name, "\n")] = '\0';
-	snprintf(path, size, "%s", name);
-	pclose(p);
-}
-
-static void damage_byte(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	uint32_t open_door = ALLOW;
-
-	assert_int_equal(pwrite(fd, &open_door, 4, 136 + 4), 4);
-	close(fd);
-}
-static void damage_length(const char *path)
-{
-	assert_int_equal(truncate(path, 136 + 8 * 7 + 3), 0);
-}
-static void damage_end(const char *path)
-{
-	assert_int_equal(truncate(path, 136 + 8 * 7), 0);
-}
-static void damage_size(const char *path)
-{
-	assert_int_equal(truncate(path, 1 << 20), 0);
-}
-static void damage_mode(const char *path)
-{
-	damage_byte(path);
-	assert_int_equal(chmod(path, 0666), 0);
-}
-static void damage_kind(const char *path)
-{
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(mkfifo(path, 0600), 0);
-}
-static void damage_link(const char *path)
-{
-	char other[512];
-
-	snprintf(other, sizeof(other), "%s.moved", path);
-	assert_int_equal(rename(path, other), 0);
-	assert_int_equal(symlink(other, path), 0);
-}
-
-static void (*const damages[])(const char *path) = { damage_byte, damage_length, damage_end, damage_size,
-						     damage_mode, damage_kind,   damage_link };
-
-static void clear_cache(void)
-{
-	struct err e;
-
-	assert_int_equal(dir_remove_tree(AT_FDCWD, cache_dir, &e), 0);
-	assert_int_equal(mkdir(cache_dir, 0700), 0);
-}
-
-static void test_cache_is_used_and_never_trusted(void **state)
-{
-	struct fixture *f = *state;
-	char path[512];
-	struct stat st;
-
-	clear_cache();
-	compile(f, 0);
-	cache_file(path, sizeof(path));
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
-	struct seccomp_program fresh = f->program;
-	f->program = (struct seccomp_program){ 0 };
-
-	for (size_t i = 0; i <= ARRAY_LEN(damages); i++) {
-		compile(f, 0); /* once from a good file, then each time from a bad one */
-		assert_int_equal(f->program.count, fresh.count);
-		assert_memory_equal(f->program.insns, fresh.insns, fresh.count * sizeof(*fresh.insns));
-		if (i < ARRAY_LEN(damages))
-			damages[i](path);
-	}
-	seccomp_program_done(&fresh);
-}
-
-static void test_renamed_tree_is_not_believed(void **state)
-{
-	struct fixture *f = *state;
-	char strict[512], weak[512];
-
-	clear_cache();
-	compile(f, 0);
-	cache_file(strict, sizeof(strict));
-	clear_cache();
-	f->policy.allow = strv_split("ptrace");
-	compile(f, 0);
-	cache_file(weak, sizeof(weak));
-	assert_int_equal(rename(weak, strict), 0);
-	f->policy.allow = strv_free(f->policy.allow);
-	compile(f, 0);
-	assert_int_equal(answer(f, SYS_ptrace, NULL), EPERM_RET);
-}
-
-static void test_no_cache_is_no_error(void **state)
-{
-	struct fixture *f = *state;
-
-	setenv("XDG_CACHE_HOME", "/dev/null/nowhere", 1);
-	compile(f, 0);
-	assert_int_equal(answer(f, SYS_ptrace, NULL), EPERM_RET);
-	setenv("XDG_CACHE_HOME", cache_dir, 1);
-}
-
-/* ---- loaded ---- */
 
 #ifdef __x86_64__
 /* getpid by another door: 20 in the 32-bit table. */
@@ -280,12 +157,9 @@ static void test_listener_hears_and_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_cache_is_used_and_never_trusted),
-		T(test_renamed_tree_is_not_believed),
-		T(test_no_cache_is_no_error),
 		T(test_loaded_filter_holds),
 		T(test_listener_hears_and_answers),
 	};
 
-	return run_group("seccomp_load", tests, ARRAY_LEN(tests));
+	return cmocka_run_group_tests_name("seccomp_load", tests, NULL, NULL);
 }
