@@ -102,11 +102,16 @@ static bool program_is_in_root(const char *root, const char *path)
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111) != 0;
 }
 
+static bool has_root_folder(const struct policy *p)
+{
+	return strcmp(p->root, "host") != 0 && strcmp(p->root, "host-usr") != 0;
+}
+
 static bool candidate_fits(const struct policy *p, const char *path)
 {
 	if (strcmp(p->root, "host") == 0)
 		return access(path, X_OK) == 0;
-	if (strcmp(p->root, "host-usr") != 0 && program_is_in_root(p->root, path))
+	if (has_root_folder(p) && program_is_in_root(p->root, path))
 		return true;
 	return program_is_seen(p, path);
 }
@@ -159,10 +164,13 @@ static bool is_script(const char *path)
 }
 
 /* The reason why a program cannot be had, with the remedy. */
-static int explain_missing(const char *name, const char *outside, struct err *e)
+static int explain_missing(const char *name, const struct policy *p, const char *outside, struct err *e)
 {
 	char folder[PATH_MAX];
 
+	if (has_root_folder(p))
+		return err_say(e, ENOENT, "%.60s is not in root = %.120s, where the sandbox looks: " TARGET_PATH,
+		    name, p->root);
 	if (outside == NULL)
 		return err_say(e, ENOENT, "%.60s is not installed where the sandbox looks: " TARGET_PATH,
 		    name);
@@ -190,14 +198,14 @@ int program_find(const char *name, const struct policy *p, char **ret_path, stru
 	if (strchr(name, '/') != NULL) {
 		/* A relative one is below the working folder, which the run has yet to make. */
 		if (*name == '/' && !candidate_fits(p, name) && access(name, X_OK) == 0)
-			return explain_missing(strrchr(name, '/') + 1, name, e);
+			return explain_missing(strrchr(name, '/') + 1, p, name, e);
 		*ret_path = xstrdup(name);
 		return 0;
 	}
 	char *path = find_seen(p, name);
 	if (path == NULL) {
 		FREE char *outside = find_outside(name);
-		return explain_missing(name, outside, e);
+		return explain_missing(name, p, outside, e);
 	}
 	*ret_path = path;
 	return 0;
@@ -220,7 +228,7 @@ int language_find_program(const struct language *lang, const struct policy *p, c
 			name = *program;
 		buf_printf(&all, "%s%s", program == lang->programs ? "" : ", ", *program);
 	}
-	int r = explain_missing(outside != NULL ? name : all.data, outside, e);
+	int r = explain_missing(outside != NULL ? name : all.data, p, outside, e);
 	buf_done(&all);
 	return r;
 }
