@@ -62,7 +62,8 @@ static void layers_say(struct instance *i, const struct landlock_rules *rules)
 	const struct policy *p = i->launch->policy;
 	bool net = p->network == NETWORK_NONE;
 	instance_layer(i, "mount-ns", STATE_ON, "entered by pivot_root before the start",
-	    "read-only view of /usr; fresh /workspace, /tmp and home on one sized tmpfs; host files hidden");
+	    "read-only view of %s; fresh /workspace, /tmp and home on one sized tmpfs; host files hidden",
+	    strcmp(p->root, "host-usr") == 0 ? "/usr" : p->root);
 	instance_layer(i, "pid-ns", STATE_ON, "own /proc", "own processes only; all end with process 1");
 	instance_layer(i, "net-ns", net ? STATE_ON : STATE_OFF, net ? "own namespace" : "",
 	    net ? "only its own loopback" : "the preset gives it the host's network");
@@ -106,9 +107,8 @@ static int namespaces_start(const struct launch *l, struct instance *ret, struct
 	const struct target_places at = { .code_dir = l->project_dir ? "/tmp" : "/workspace", .cwd = "/workspace",
 		.home = VIEW_HOME, .tmp = "/tmp", .user = "user" };
 	int r;
-	if (strcmp(l->policy->root, "host-usr") != 0)
-		return err_say(e, ENOTSUP, "root = %s: at this level this version shows the host's /usr only (root = host-usr); "
-		    "more of the host can be added with read_only =", l->policy->root);
+	if ((r = view_root_check(l->policy, e)) < 0)
+		return r;
 	if ((r = target_uid_check(l, e)) < 0 || (r = command_build(i, &at, &code_path, e)) < 0 || (r = ladder_cgroup(i, 1, e)) < 0)
 		return r;
 	ladder_build(i, true, true, &ladder);
@@ -117,9 +117,8 @@ static int namespaces_start(const struct launch *l, struct instance *ret, struct
 	i->network = l->policy->network == NETWORK_NONE ?
 		(struct network_view) { OUTCOME_UNREACHABLE, LAYER_NET_NS, true, true } :
 		(struct network_view) { OUTCOME_UNKNOWN, LAYER_NONE, false, false };
-	view_plan(&m, l, code_path);
-	if ((r = seccomp_compile(&i->want, &filter, e)) >= 0 && (r = mount_plan_open(&m, e)) >= 0 &&
-	    (r = namespaces_confine(i, &m, &filter, &ladder, e)) >= 0 &&
+	if ((r = view_plan(&m, l, code_path, e)) >= 0 && (r = seccomp_compile(&i->want, &filter, e)) >= 0 &&
+	    (r = mount_plan_open(&m, e)) >= 0 && (r = namespaces_confine(i, &m, &filter, &ladder, e)) >= 0 &&
 	    (r = view_hold(i, l->project_dir && view_project_by_overlay(l), e)) >= 0 && (r = ladder_verify(i, e)) >= 0)
 		r = layers_verify(i, &filter, e);
 	seccomp_program_done(&filter);
