@@ -155,12 +155,16 @@ wait_until() {
 	return 0
 }
 
-# What runs leave on this machine, one line a thing: control groups, temporary folders and mounts of belljar's, and
-# processes with MARK in their arguments or program. `leftovers MARK` prints what is there now and was not at
-# `leftovers_begin`, or has the mark.
+# What runs leave on this machine, one line a thing: control groups and temporary folders of runs that this script has
+# a recording of (others may run at the same time), mounts, and processes with MARK in their arguments or program.
+# `leftovers MARK` prints what is there now and was not at `leftovers_begin`, or has the mark.
 leftovers_list() {
-	find /sys/fs/cgroup -maxdepth 4 -type d -name 'belljar-*' 2>/dev/null
-	find /tmp /dev/shm "/run/user/$(id -u)" -maxdepth 2 -user "$(id -un)" -name 'belljar-*' 2>/dev/null
+	local path
+	find /sys/fs/cgroup /tmp /dev/shm "/run/user/$(id -u)" -maxdepth 5 -type d -regextype egrep \
+		-regex '.*/(belljar-|belljar-[0-9]+[^/]*/)[0-9A-Z]{26}' -user "$(id -un)" 2>/dev/null |
+		while read -r path; do
+			[ ! -e "$HOME/.local/state/belljar/runs/${path: -26}.jsonl" ] || echo "$path"
+		done
 	awk '/belljar/ { print "mount", $5 }' /proc/self/mountinfo
 }
 leftovers_begin() { leftovers_list | sort >"$scratch/.before"; }
