@@ -107,7 +107,7 @@ uint64_t cgroup_number(const struct cgroup_leaf *l, const char *file)
 
 uint64_t cgroup_key(const struct cgroup_leaf *l, const char *file, const char *key)
 {
-	char text[8192], *rest = text, *line;
+	char text[4096], *rest = text, *line;
 	uint64_t value;
 	size_t len = strlen(key);
 
@@ -189,6 +189,14 @@ static void kill_member(const struct cgroup *c, pid_t pid)
 	snprintf(path, sizeof path, "%s/%d/cgroup", c->host->proc, (int) pid);
 	if (file_read_small(AT_FDCWD, path, groups, sizeof groups) > 0 && strstr(groups, c->name))
 		(void) syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
+bool cgroup_populated(const struct cgroup_leaf *l)
+{
+	char first;
+	CLOSE_FD int fd = openat(l->dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && read(fd, &first, 1) == 1;
 }
 
 int cgroup_signal(const struct cgroup *c, const struct cgroup_leaf *l)

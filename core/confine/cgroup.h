@@ -116,6 +116,8 @@ int cgroup_set_limit(int dirfd, const char *file, uint64_t value, uint64_t *ret_
 uint64_t cgroup_number(const struct cgroup_leaf *l, const char *file);
 uint64_t cgroup_key(const struct cgroup_leaf *l, const char *file, const char *key);
 
+/* cgroup_populated: a leaf has a member. */
+bool cgroup_populated(const struct cgroup_leaf *l);
 /* cgroup_signal: SIGKILL to every member of a leaf. Returns how many there were. */
 int cgroup_signal(const struct cgroup *c, const struct cgroup_leaf *l);
 /* cgroup_pause: the next of a series of ever longer waits, bounded by the deadline. False: it has passed. */

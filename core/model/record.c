@@ -27,6 +27,7 @@ struct record {
 	int fd;
 	int failed; /* the first errno of a write; after it, nothing more is written */
 	char *path;
+	bool prune; /* it lies in the folder of them all */
 	struct buf lines;
 };
 
@@ -116,46 +117,6 @@ static void put_header(const struct launch *l, struct buf *out)
 	buf_str(out, "}\n");
 }
 
-/*
- * A recording that is being written is locked by its writer, so that fifty short runs beside a long one do
- * not take its file away. The lock goes with the last descriptor, also when the writer is killed.
- */
-static bool in_use(int dirfd, const char *name)
-{
-	CLOSE_FD int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-}
-
-static int recordings_only(const struct dirent *d)
-{
-	return (d->d_type == DT_REG || d->d_type == DT_UNKNOWN) && d->d_name[0] != '.' &&
-	       str_ends(d->d_name, ".jsonl");
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name); /* a run's id begins with its time; no locale's order */
-}
-
-/* Names are looked up anew at each step: another belljar may do the same now, and then ENOENT is as good
- * as done. */
-static void prune(int dirfd)
-{
-	struct dirent **names;
-	int count = scandirat(dirfd, ".", &names, recordings_only, by_name);
-
-	for (int i = 0; i < count; i++) {
-		struct stat st;
-		if (i < count - RECORDINGS_KEPT &&
-		    fstatat(dirfd, names[i]->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-		    !in_use(dirfd, names[i]->d_name))
-			(void) unlinkat(dirfd, names[i]->d_name, 0);
-		free(names[i]);
-	}
-	if (count >= 0)
-		free(names);
-}
-
 static int open_new(const char *path, int *ret_fd, struct err *e)
 {
 	CLOSE_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -169,7 +130,12 @@ static int open_new(const char *path, int *ret_fd, struct err *e)
 		return err_set(e, errno, "create recording %s", path);
 	if (fchmod(fd, 0600) < 0) /* whatever the umask took away */
 		return err_set(e, errno, "chmod recording %s", path);
-	(void) flock(fd, LOCK_SH | LOCK_NB); /* a file system without locks has nothing to lose but this */
+	/* A file system without locks has nothing to lose but this. Where it waits, it is for one that removes the file. */
+	struct stat st;
+	while (flock(fd, LOCK_SH) < 0 && errno == EINTR)
+		;
+	if (fstat(fd, &st) == 0 && st.st_nlink == 0)
+		return open_new(path, ret_fd, e);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
@@ -184,9 +150,6 @@ static int open_default(const char *run_id, char **ret_path, int *ret_fd, struct
 	int r = open_new(path, ret_fd, e);
 	if (r < 0)
 		return r;
-	CLOSE_FD int dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dirfd >= 0)
-		prune(dirfd);
 	*ret_path = take_ptr(&path);
 	return 0;
 }
@@ -201,6 +164,7 @@ int record_create(const struct launch *l, struct record **ret, struct err *e)
 		return r;
 	struct record *rec = xcalloc(1, sizeof(*rec));
 	rec->fd = fd;
+	rec->prune = path != NULL;
 	rec->path = path ? path : xstrdup(l->record_path);
 	put_header(l, &rec->lines);
 	*ret = rec;
@@ -232,11 +196,57 @@ void record_add(struct record *r, const struct event *ev)
 		(void) record_flush(r);
 }
 
+/*
+ * A recording that is being written is locked by its writer, so that fifty short runs beside a long one do
+ * not take its file away. The lock goes with the last descriptor, also when the writer is killed. It is held
+ * here until the file is gone: a writer that was about to take it then finds out.
+ */
+static void prune_one(int dirfd, const char *name)
+{
+	CLOSE_FD int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		(void) unlinkat(dirfd, name, 0);
+}
+
+static int recordings_only(const struct dirent *d)
+{
+	return (d->d_type == DT_REG || d->d_type == DT_UNKNOWN) && d->d_name[0] != '.' &&
+	       str_ends(d->d_name, ".jsonl");
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name); /* a run's id begins with its time; no locale's order */
+}
+
+/* Names are looked up anew at each step: another belljar may do the same now, and then ENOENT is as good
+ * as done. */
+static void prune(const char *path)
+{
+	FREE char *folder = xstrndup(path, (size_t) (strrchr(path, '/') - path));
+	CLOSE_FD int dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent **names;
+	int count = dirfd < 0 ? -1 : scandirat(dirfd, ".", &names, recordings_only, by_name);
+
+	for (int i = 0; i < count; i++) {
+		struct stat st;
+		if (i < count - RECORDINGS_KEPT &&
+		    fstatat(dirfd, names[i]->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+			prune_one(dirfd, names[i]->d_name);
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+}
+
 int record_close(struct record *r, struct err *e)
 {
 	if (!r)
 		return 0;
 	int failed = -record_flush(r);
+	if (r->prune)
+		prune(r->path);
 	/* Some file systems tell only now that the disk is full. */
 	if (close(r->fd) < 0 && !failed && errno != EINTR)
 		failed = errno;

@@ -41,7 +41,6 @@ static bool is_supervisor(pid_t pid)
 void run_prepare_process(void)
 {
 	(void) prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	sweep_dead();
 }
 
 int run_start(const struct launch *l, struct run **ret, struct err *e)
@@ -65,6 +64,7 @@ int run_start(const struct launch *l, struct run **ret, struct err *e)
 	memcpy(run->id, l->run_id, sizeof(run->id));
 	run->next = live;
 	live = run;
+	sweep_dead(); /* now, while the supervisor starts: nobody waits for it */
 	*ret = run;
 	return 0;
 }

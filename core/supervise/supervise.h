@@ -16,12 +16,13 @@ struct launch;
 struct policy;
 struct run;
 
-/* run_prepare_process: once at the start of a front end: child subreaper, and what dead predecessors left is swept. */
+/* run_prepare_process: once at the start of a front end, which becomes child subreaper. */
 void run_prepare_process(void);
 
 /*
  * run_start: Borrows the launch for the call. Nothing of the target has run when this returns; what goes wrong from here
- * on comes as an error event and an exit event with verdict setup-error. Gives: *ret, ended by run_free.
+ * on comes as an error event and an exit event with verdict setup-error. What dead predecessors left is swept. Gives:
+ * *ret, ended by run_free.
  */
 int run_start(const struct launch *l, struct run **ret, struct err *e);
 int run_fd(const struct run *r); /* poll it for reading */

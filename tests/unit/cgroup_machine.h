@@ -167,8 +167,3 @@ static inline void assert_limit(const struct cgroup *c, enum cgroup_controller w
 	assert_int_equal(got, value);
 	assert_string_equal(by, mechanism);
 }
-
-static inline bool alive(const char *run_id, void *arg)
-{
-	return strcmp(run_id, arg) == 0;
-}

@@ -5,6 +5,8 @@
  */
 #include "tests/unit/cgroup_machine.h"
 
+#include <sys/file.h>
+
 static void hybrid(const char *own_memory)
 {
 	char text[1024];
@@ -228,7 +230,6 @@ static void unlimited_is_not_written(void **state)
 static void sweeping(void **state)
 {
 	(void) state;
-	char living[] = "01J8ZQ4T9V3M5N7P2R6S8W0XYB";
 	hybrid("/own");
 	put("sys/fs/cgroup/pids/" LEAF "/tasks", "");
 	put("sys/fs/cgroup/pids/" LEAF "/below/tasks", "");
@@ -238,7 +239,11 @@ static void sweeping(void **state)
 	put("sys/fs/cgroup/pids/belljar-home/tasks", "");
 	put("sys/fs/cgroup/pids/belljar-01j8zq4t9v3m5n7p2r6s8w0xyb/tasks", "");
 	put("sys/fs/cgroup/pids/somebody-" RUN "/tasks", "");
-	assert_int_equal(cgroup_sweep_on(&on->host, alive, living), 2);
+	char path[PATH_MAX];
+	at(path, "sys/fs/cgroup/pids/belljar-01J8ZQ4T9V3M5N7P2R6S8W0XYB");
+	int living = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(living, LOCK_EX), 0);
+	assert_int_equal(cgroup_sweep_on(&on->host), 2);
 	assert_false(exists("sys/fs/cgroup/pids/" LEAF));
 	assert_false(exists("sys/fs/cgroup/memory/own/" LEAF));
 	assert_false(exists("sys/fs/cgroup/memory/own/belljar-01J8ZQ4T9V3M5N7P2R6S8W0XYC"));
@@ -246,7 +251,9 @@ static void sweeping(void **state)
 	assert_true(exists("sys/fs/cgroup/pids/belljar-home"));
 	assert_true(exists("sys/fs/cgroup/pids/belljar-01j8zq4t9v3m5n7p2r6s8w0xyb"));
 	assert_true(exists("sys/fs/cgroup/pids/somebody-" RUN));
-	assert_int_equal(cgroup_sweep_on(&on->host, alive, living), 0);
+	assert_int_equal(cgroup_sweep_on(&on->host), 0);
+	close(living);
+	assert_int_equal(cgroup_sweep_on(&on->host), 1);
 }
 
 int main(void)
