@@ -89,8 +89,8 @@ struct stage_listener {
 	struct stage_set *taken;    /* NULL, or gets all that was added or changed, and the folders above */
 };
 /*
- * stage_report: what a run changed in a project, as its view of it says. A file is unchanged when its bytes are,
- * whatever its times and mode say. Returns how many changes were not told because of `max` (a lower bound where
+ * stage_report: what a run changed in a project, as its view of it says. A file is unchanged when its bytes are
+ * and whether it may be executed, whatever its times say. Returns how many changes were not told because of `max` (a lower bound where
  * nothing is taken: a flood is not counted to its end), or -errno.
  */
 int stage_report(const struct stage_view *view, const struct stage_listener *to, struct err *e);

@@ -148,7 +148,7 @@ static int report_folder(struct report *r, const char *name, const struct stat *
 	return enter(r, name, take_fd(&fd), lower_fd < 0 ? -1 : take_fd(&lower_fd), whole, e);
 }
 
-/* ---- a copy's entry beside the original's ---- */
+/* ---- an entry beside the original's: an overlay has one also where only its times were set ---- */
 
 static ssize_t read_block(int fd, char *to, size_t len)
 {
@@ -207,7 +207,8 @@ static bool is_same(const struct report *r, const char *name, const struct stat 
 		return false;
 	if (S_ISLNK(now->st_mode))
 		return same_target(r->walk.fd, name);
-	return S_ISREG(now->st_mode) && same_content(r->walk.fd, name);
+	return S_ISREG(now->st_mode) && ((now->st_mode ^ was->st_mode) & 0111) == 0 &&
+	       same_content(r->walk.fd, name);
 }
 
 /* ---- the whole ---- */
@@ -235,15 +236,14 @@ static int report_entry(struct report *r, const char *name, struct err *e)
 		return report_folder(r, name, &now, e);
 
 	bool was = lower_stat(r, name, &lower);
-	if (r->view->kind == STAGE_COPY && was && is_same(r, name, &now, &lower))
-		return 0;
-	if (r->view->kind == STAGE_COPY || !is_whiteout(dirfd, name, &now)) {
+	if (r->view->kind == STAGE_UPPER && is_whiteout(dirfd, name, &now)) {
+		if (was && S_ISDIR(lower.st_mode))
+			tell_folder(r, STAGE_REMOVED, name);
+		else if (was) /* else of nothing: made and removed again */
+			tell(r, STAGE_REMOVED, walk_path(&r->walk, name), 0);
+	} else if (!was || !is_same(r, name, &now, &lower)) {
 		take(r, &now);
 		tell(r, was ? STAGE_CHANGED : STAGE_ADDED, walk_path(&r->walk, name), (uint64_t) now.st_size);
-	} else if (was && S_ISDIR(lower.st_mode)) {
-		tell_folder(r, STAGE_REMOVED, name);
-	} else if (was) { /* else a whiteout of nothing: made and removed again */
-		tell(r, STAGE_REMOVED, walk_path(&r->walk, name), 0);
 	}
 	return 0;
 }

@@ -50,6 +50,26 @@ static int folder_make(int work_fd, const char *name, const struct launch *l, st
 	return 0;
 }
 
+/* An input's name in data/; NULL: what is in the folder lies in data/ itself. No other place can be had at this level. */
+static int input_name(const struct launch *l, size_t k, const char **ret_name, struct err *e)
+{
+	const char *source = l->inputs[k].source, *dest = l->inputs[k].dest, *slash = strrchr(source, '/');
+	struct stat st;
+	bool alone = l->input_count == 1 && stat(source, &st) == 0 && S_ISDIR(st.st_mode);
+	const char *name = dest ? dest : alone ? "/data" : slash ? slash + 1 : source;
+	if (str_starts(name, "/data/") && name[strlen("/data/")])
+		name += strlen("/data/");
+	if (alone && strcmp(name, "/data") == 0)
+		name = NULL;
+	if (name && strchr(name, '/'))
+		return err_say(e, EINVAL,
+			       "%s cannot be at %s: at this level inputs lie in data/ of the working folder; "
+			       "give /data/NAME",
+			       source, dest);
+	*ret_name = name;
+	return 0;
+}
+
 /* Files in: the project becomes the working folder, inputs lie in data/, both as checked copies; out/ is for results. */
 static int places_fill(const struct launch *l, int work_fd, struct err *e)
 {
@@ -65,11 +85,9 @@ static int places_fill(const struct launch *l, int work_fd, struct err *e)
 		return r;
 	CLOSE_FD int data = l->input_count ? openat(work_fd, "data", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	for (size_t k = 0; k < l->input_count; k++) {
-		struct stat st;
-		const char *slash = strrchr(l->inputs[k].source, '/');
-		bool whole = l->input_count == 1 && stat(l->inputs[k].source, &st) == 0 && S_ISDIR(st.st_mode);
-		if ((r = stage_copy_in(l->inputs[k].source, data, whole ? NULL : slash ? slash + 1 : l->inputs[k].source, &want,
-			 NULL, e)) < 0)
+		const char *name;
+		if ((r = input_name(l, k, &name, e)) < 0 ||
+		    (r = stage_copy_in(l->inputs[k].source, data, name, &want, NULL, e)) < 0)
 			return r;
 	}
 	return l->output_dir ? folder_make(work_fd, "out", l, e) : 0;

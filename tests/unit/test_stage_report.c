@@ -57,6 +57,8 @@ static void report_changes(void **state)
 
 	mkdirat(p->src_fd, "kept", 0755);
 	put(p->src_fd, "kept/edited", "newer", 0644);
+	put(p->dst_fd, "kept/touched", "old", 0644);
+	put(p->src_fd, "kept/touched", "old", 0644);
 	put(p->src_fd, "kept/" HOSTILE, "1", 0644);
 	mkdirat(p->src_fd, "fresh", 0755);
 	put(p->src_fd, "fresh/file", "12", 0644);
@@ -122,6 +124,8 @@ static void copy_changes(void **state)
 	struct stage_listener to = { .changed = note, .arg = &text, .max = 100 };
 	put(p->dst_fd, "same", "bytes", 0600);
 	put(p->src_fd, "same", "bytes", 0644); /* time and mode are another, the bytes are not */
+	put(p->dst_fd, "script", "#!", 0644);
+	put(p->src_fd, "script", "#!", 0755);
 	put(p->dst_fd, "edited", "12345", 0644);
 	put(p->src_fd, "edited", "12x45", 0644);
 	put(p->dst_fd, "gone", "old", 0644);
@@ -144,7 +148,7 @@ static void copy_changes(void **state)
 	assert_int_equal(report(p, STAGE_COPY, &to), 0);
 	assert_string_equal(text.data, "- gone 0\n~ bent 11\n~ edited 5\n"
 				       "- kept/folder/ 0\n+ kept/" HOSTILE " 1\n+ kept/out/ 0\n"
-				       "~ pipe 0\n~ turned/ 0\n+ turned/in 2\n");
+				       "~ pipe 0\n~ script 2\n~ turned/ 0\n+ turned/in 2\n");
 	buf_done(&text);
 }
 
