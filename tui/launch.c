@@ -323,6 +323,7 @@ static int fill(const struct request *q, struct launch *l, char ***notes, struct
 		return r;
 	l->no_record = q->no_record;
 	l->best_effort = q->best_effort;
+	l->canary = q->canary;
 	return add_stdin(q, l, e);
 }
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "core/backend/canary.h"
 #include "core/confine/confine.h"
 #include "core/model/model.h"
 
@@ -17,10 +18,11 @@ struct instance;
 
 /* How a backend's network looks from inside: what becomes of an attempt that is let through to the kernel. */
 struct network_view {
-	enum outcome outside;     /* of an address beyond loopback; OUTCOME_UNKNOWN where the host's network is used */
-	enum layer layer;         /* what makes it so */
-	bool own_loopback;        /* 127.0.0.1 is the run's own */
-	bool own_abstract;        /* so are abstract unix sockets */
+	enum outcome
+		outside; /* of an address beyond loopback; OUTCOME_UNKNOWN where the host's network is used */
+	enum layer layer;  /* what makes it so */
+	bool own_loopback; /* 127.0.0.1 is the run's own */
+	bool own_abstract; /* so are abstract unix sockets */
 };
 
 /* What `collect` tells of as it goes. Paths and words come from a target: scrub before showing. */
@@ -52,19 +54,19 @@ struct backend {
 
 struct instance {
 	const struct backend *backend;
-	const struct launch *launch;   /* Borrowed */
-	pid_t pid;                     /* our child: the reaper, or the target where there is none; 0: none yet */
+	const struct launch *launch; /* Borrowed */
+	pid_t pid; /* our child: the reaper, or the target where there is none; 0: none yet */
 	int pidfd;
-	pid_t target_pid;              /* of the target, in our pid namespace; 0: not known */
+	pid_t target_pid; /* of the target, in our pid namespace; 0: not known */
 	bool has_reaper;
-	bool program_missing;          /* the start failed as there is no such program: 127, or 126 for EACCES */
-	uid_t target_uid;              /* on this host */
-	int in_fd, out_fd, err_fd;     /* our ends of the target's pipes; -1 */
-	int notify_fd;                 /* the seccomp listener, or -1 */
-	int sync_fd;                   /* the start socket: errors of the start, and the reaper's last word */
-	int proc_dirfd;                /* the run's own /proc; -1: its processes are our descendants in ours */
-	int root_dirfd;                /* the target's root; -1: the host's */
-	int space_dirfd;               /* in the writable places, for fstatfs(2); -1: they have no file system of their own */
+	bool program_missing;      /* the start failed as there is no such program: 127, or 126 for EACCES */
+	uid_t target_uid;          /* on this host */
+	int in_fd, out_fd, err_fd; /* our ends of the target's pipes; -1 */
+	int notify_fd;             /* the seccomp listener, or -1 */
+	int sync_fd;               /* the start socket: errors of the start, and the reaper's last word */
+	int proc_dirfd;            /* the run's own /proc; -1: its processes are our descendants in ours */
+	int root_dirfd;            /* the target's root; -1: the host's */
+	int space_dirfd; /* in the writable places, for fstatfs(2); -1: they have no file system of their own */
 	int output_dirfd, upper_dirfd; /* /out, and the upper layer of the project's overlay; -1 */
 	int project_dirfd;             /* the run's own copy of the project, where there is no overlay; -1 */
 	const char *not_project[3];    /* names at its top that are ours; NULL ends them */
@@ -75,12 +77,13 @@ struct instance {
 	struct seccomp_want want;      /* what the filter was made from: the supervisor decides by the same */
 	struct network_view network;
 	bool memory_by_supervisor, fork_by_supervisor; /* no kernel limit stands behind these two */
-	uint64_t processes_own;        /* tasks in it that are ours (the reaper) */
+	uint64_t processes_own;                        /* tasks in it that are ours (the reaper) */
 	struct event_limit limits[LIMIT_MAX];
 	struct event_layer layers[INSTANCE_LAYERS];
 	size_t layer_count;
-	char text[2048];               /* what the layers' details point to */
+	char text[2048]; /* what the layers' details point to */
 	size_t text_len;
+	struct canary canary;          /* planted where the target's HOME is, when the launch asks for it */
 	void *priv;
 };
 

@@ -45,6 +45,8 @@ void instance_init(struct instance *i, const struct backend *b, const struct lau
 		.temp_fd = -1,
 		.want = { .policy = l->policy },
 	};
+	if (l->canary)
+		canary_make(&i->canary);
 }
 
 /* Root of a user namespace that maps only itself is somebody ordinary, whatever its number is here. */
@@ -331,11 +333,12 @@ int child_end(struct instance *i)
 void instance_done(struct instance *i)
 {
 	i->cgroup = cgroup_remove(i->cgroup);
-	int *const fds[] = { &i->pidfd,       &i->in_fd,        &i->out_fd,     &i->err_fd,
-			     &i->notify_fd,   &i->sync_fd,      &i->proc_dirfd, &i->root_dirfd,
+	int *const fds[] = { &i->pidfd,       &i->in_fd,        &i->out_fd,      &i->err_fd,
+			     &i->notify_fd,   &i->sync_fd,      &i->proc_dirfd,  &i->root_dirfd,
 			     &i->space_dirfd, &i->output_dirfd, &i->upper_dirfd, &i->project_dirfd };
 	for (size_t k = 0; k < ARRAY_LEN(fds); k++)
 		close_fd(fds[k]);
 	i->argv = strv_free(i->argv);
 	i->env = strv_free(i->env);
+	canary_done(&i->canary);
 }

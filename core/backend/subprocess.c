@@ -33,7 +33,8 @@ static bool gives(const struct launch *l)
 
 static int code_write(int work_fd, const struct launch *l, struct err *e)
 {
-	CLOSE_FD int fd = openat(work_fd, l->language->file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	CLOSE_FD int fd = openat(work_fd, l->language->file,
+				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	int r = fd < 0 ? -errno : write_all(fd, l->code, l->code_len);
 	if (r == 0 && gives(l) && fchown(fd, target_uid(l), target_uid(l)) < 0)
 		r = -errno;
@@ -74,8 +75,11 @@ static int input_name(const struct launch *l, size_t k, const char **ret_name, s
 static int places_fill(const struct launch *l, int work_fd, struct err *e)
 {
 	uid_t owner = gives(l) ? target_uid(l) : (uid_t) -1;
-	struct stage_want want = { .uid = owner, .gid = owner, .links = true, .max_bytes = COPY_MAX_BYTES,
-		.max_files = COPY_MAX_FILES };
+	struct stage_want want = { .uid = owner,
+				   .gid = owner,
+				   .links = true,
+				   .max_bytes = COPY_MAX_BYTES,
+				   .max_files = COPY_MAX_FILES };
 	int r;
 	if (l->project_dir && (r = stage_copy_in(l->project_dir, work_fd, NULL, &want, NULL, e)) < 0)
 		return r;
@@ -83,7 +87,9 @@ static int places_fill(const struct launch *l, int work_fd, struct err *e)
 	want.read_only = true;
 	if (l->input_count && (r = folder_make(work_fd, "data", l, e)) < 0)
 		return r;
-	CLOSE_FD int data = l->input_count ? openat(work_fd, "data", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	CLOSE_FD int data = l->input_count
+				    ? openat(work_fd, "data", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+				    : -1;
 	for (size_t k = 0; k < l->input_count; k++) {
 		const char *name;
 		if ((r = input_name(l, k, &name, e)) < 0 ||
@@ -104,7 +110,8 @@ static int places_create(struct instance *i, struct err *e)
 		return err_set(e, errno, "open the working folder");
 	if ((r = places_fill(l, work, e)) < 0)
 		return r;
-	if (l->output_dir && (i->output_dirfd = openat(work, "out", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+	if (l->output_dir &&
+	    (i->output_dirfd = openat(work, "out", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return err_set(e, errno, "open out/");
 	if (l->project_dir) {
 		size_t ours = 0;
@@ -117,12 +124,19 @@ static int places_create(struct instance *i, struct err *e)
 	return 0;
 }
 
+static int canaries_place(struct instance *i, struct err *e)
+{
+	CLOSE_FD int home = openat(i->temp_fd, "home", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return home < 0 ? err_set(e, errno, "open the target's home")
+			: canary_plant(&i->canary, home, target_uid(i->launch), e);
+}
+
 static int code_place(struct instance *i, const char *code_path, struct err *e)
 {
 	if (!code_path)
 		return 0;
 	CLOSE_FD int at = openat(i->temp_fd, i->launch->project_dir ? "tmp" : "work",
-	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+				 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return at < 0 ? err_set(e, errno, "open %s", i->temp_dir) : code_write(at, i->launch, e);
 }
 
@@ -136,11 +150,12 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 	if ((r = target_uid_check(l, e)) < 0 || (r = places_create(i, e)) < 0)
 		return r;
 	FREE char *work = xprintf("%s/work", i->temp_dir), *home = xprintf("%s/home", i->temp_dir),
-	     *tmp = xprintf("%s/tmp", i->temp_dir);
-	const struct target_places at = { .code_dir = l->project_dir ? tmp : work, .cwd = work, .home = home, .tmp = tmp,
-		.user = "user" };
+		  *tmp = xprintf("%s/tmp", i->temp_dir);
+	const struct target_places at = {
+		.code_dir = l->project_dir ? tmp : work, .cwd = work, .home = home, .tmp = tmp, .user = "user"
+	};
 	if ((r = command_build(i, &at, &code_path, e)) < 0 || (r = code_place(i, code_path, e)) < 0 ||
-	    (r = ladder_cgroup(i, 0, e)) < 0)
+	    (r = canaries_place(i, e)) < 0 || (r = ladder_cgroup(i, 0, e)) < 0)
 		return r;
 	ladder_build(i, false, false, &ladder);
 	bool cut_off = l->policy->network == NETWORK_NONE;
@@ -148,18 +163,28 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 	 * killing what is there comes to an end, and a fork flood cannot outrun it. */
 	i->want.watch = watch_for(i, cut_off) | (i->cgroup ? 0 : WATCH_FORK);
 	i->want.memory_max = l->policy->limit[LIMIT_MEMORY];
-	i->network = cut_off ? (struct network_view) { OUTCOME_UNREACHABLE, LAYER_NET_NS, false, false } :
-			       (struct network_view) { OUTCOME_UNKNOWN, LAYER_NONE, false, false };
+	i->network = cut_off ? (struct network_view){ OUTCOME_UNREACHABLE, LAYER_NET_NS, false, false }
+			     : (struct network_view){ OUTCOME_UNKNOWN, LAYER_NONE, false, false };
 	struct confinement c = {
-		.host_uid = target_uid(l), .cgroup = i->cgroup, .cwd = work, .rlimits = ladder.rlimits,
-		.rlimit_count = ladder.rlimit_count, .cpu_count = ladder.cpu_count, .filter = &filter,
-		.listener = i->want.watch != 0, .argv = i->argv, .env = i->env, .shm_max = UINT64_MAX,
+		.host_uid = target_uid(l),
+		.cgroup = i->cgroup,
+		.cwd = work,
+		.rlimits = ladder.rlimits,
+		.rlimit_count = ladder.rlimit_count,
+		.cpu_count = ladder.cpu_count,
+		.filter = &filter,
+		.listener = i->want.watch != 0,
+		.argv = i->argv,
+		.env = i->env,
+		.shm_max = UINT64_MAX,
 	};
 	if ((r = seccomp_compile(&i->want, &filter, e)) >= 0 && (r = child_start(i, &c, e)) >= 0) {
 		instance_layer(i, "mount-ns", STATE_OFF, "", "the host's files, with the target's rights");
 		instance_layer(i, "pid-ns", STATE_OFF, "", "the host's processes can be seen");
-		instance_layer(i, "net-ns", cut_off ? STATE_ON : STATE_OFF, cut_off ? "made in an empty namespace" : "",
-		    cut_off ? "each inet socket is answered with one that has no network" : "the host's network");
+		instance_layer(i, "net-ns", cut_off ? STATE_ON : STATE_OFF,
+			       cut_off ? "made in an empty namespace" : "",
+			       cut_off ? "each inet socket is answered with one that has no network"
+				       : "the host's network");
 		if ((r = ladder_verify(i, e)) >= 0)
 			r = layers_verify(i, &filter, e);
 	}
@@ -203,7 +228,7 @@ static int descendants_end(void)
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 		if (count)
-			nanosleep(&(struct timespec) { .tv_nsec = 200000 }, NULL);
+			nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
 	} while (count && now_ns() < deadline);
 	return (int) count;
 }

@@ -322,7 +322,21 @@ static void show_writable(struct mount_plan *m, const struct launch *l)
 		add_work(m, "/out", 0755);
 }
 
-int view_plan(struct mount_plan *m, const struct launch *l, const char *code_path, struct err *e)
+static void show_canaries(struct mount_plan *m, const struct canary *c)
+{
+	const char *path, *text;
+	for (size_t k = 0; (path = canary_file(c, k, &text)); k++) {
+		FREE char *dest = xprintf(VIEW_HOME "/%s", path);
+		mount_plan_add(m, (struct mount_op){ .kind = MOUNT_WRITE,
+						     .dest = dest,
+						     .data = text,
+						     .len = strlen(text),
+						     .mode = 0600 });
+	}
+}
+
+int view_plan(struct mount_plan *m, const struct launch *l, const char *code_path,
+	      const struct canary *canary, struct err *e)
 {
 	const struct policy *p = l->policy;
 	*m = (struct mount_plan){ .space = p->limit[LIMIT_SPACE], .inodes = p->limit[LIMIT_INODES] };
@@ -345,6 +359,7 @@ int view_plan(struct mount_plan *m, const struct launch *l, const char *code_pat
 						     .data = l->code,
 						     .len = l->code_len,
 						     .mode = 0644 });
+	show_canaries(m, canary);
 	mount_plan_add(m, (struct mount_op){ .kind = MOUNT_READ_ONLY, .dest = "/" });
 	return 0;
 }

@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
-#define SECCOMP_IOCTL_NOTIF_SET_FLAGS    SECCOMP_IOW(4, __u64)
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
-#define BATCH 64                     /* answered before the loop goes round: keys, timers and output are served too */
+#define BATCH 64 /* answered before the loop goes round: keys, timers and output are served too */
 #define WHO_SLOTS 64
 #define WHO_AGE_NS (100 * NS_PER_MS) /* a pid may be another's by then */
 
@@ -64,7 +64,7 @@ static const struct who *who_is(struct notify *n, pid_t host)
 	uint64_t now = now_ns();
 	if (w->host == host && now - w->at_ns < WHO_AGE_NS)
 		return w;
-	*w = (struct who) { .host = host, .inside = host, .parent = -1, .at_ns = now };
+	*w = (struct who){ .host = host, .inside = host, .parent = -1, .at_ns = now };
 	snprintf(path, sizeof(path), "/proc/%d/status", host);
 	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return w;
@@ -109,13 +109,26 @@ static bool still_waits(struct notify *n)
 	return ioctl(n->v->inst.notify_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &n->req.id) == 0;
 }
 
+/* A credential on its way out need not be printed: it may be a host name, a path, a word of a command line. */
+static void look_for_canaries(struct notify *n)
+{
+	const struct decoded *d = &n->words;
+	char where[48];
+	snprintf(where, sizeof(where), "an argument of %s", d->name);
+	supervisor_canary(n->v, where, d->space, d->used); /* everything decoded from memory lies in there */
+}
+
 static bool look(struct notify *n)
 {
 	struct decode_in in = { .pid = (pid_t) n->req.pid, .nr = n->req.data.nr, .arch = n->req.data.arch };
 	for (int k = 0; k < 6; k++)
 		in.arg[k] = n->req.data.args[k];
 	decode_call(&in, &n->words);
-	return still_waits(n);
+	if (!still_waits(n))
+		return false;
+	if (n->v->inst.canary.nonce[0])
+		look_for_canaries(n);
+	return true;
 }
 
 /* ---- each kind ---- */
@@ -133,21 +146,37 @@ static void on_denied(struct notify *n, const struct seccomp_reason *why)
 	answer(n, absent ? ENOSYS : EPERM, 0);
 	if (!valid)
 		return;
-	struct event ev = { .type = EVENT_DENIED, .outcome = absent ? OUTCOME_ABSENT : OUTCOME_REFUSED,
-		.layer = LAYER_SECCOMP, .basis = BASIS_ANSWERED, .denied = {
-			.pid = w->inside, .command = w->command, .call = n->words.name, .args = n->words.args,
-			.arg_count = n->words.arg_count, .error = absent ? "ENOSYS" : "EPERM",
-			.rule = why->rule[0] ? why->rule : "unknown call", .count = 1 } };
+	struct event ev = { .type = EVENT_DENIED,
+			    .outcome = absent ? OUTCOME_ABSENT : OUTCOME_REFUSED,
+			    .layer = LAYER_SECCOMP,
+			    .basis = BASIS_ANSWERED,
+			    .denied = { .pid = w->inside,
+					.command = w->command,
+					.call = n->words.name,
+					.args = n->words.args,
+					.arg_count = n->words.arg_count,
+					.error = absent ? "ENOSYS" : "EPERM",
+					.rule = why->rule[0] ? why->rule : "unknown call",
+					.count = 1 } };
 	group_emit(&v->groups, &v->feed, &ev);
 }
 
-static void emit_network(struct notify *n, const struct decode_addr *a, enum outcome outcome, enum layer layer,
-    enum basis basis)
+static void emit_network(struct notify *n, const struct decode_addr *a, enum outcome outcome,
+			 enum layer layer, enum basis basis)
 {
 	const struct who *w = who_is(n, (pid_t) n->req.pid);
-	struct event ev = { .type = EVENT_NETWORK, .outcome = outcome, .layer = layer, .basis = basis, .network = {
-		.pid = w->inside, .command = w->command, .op = n->words.op, .family = a->family,
-		.protocol = a->protocol, .address = a->address, .port = a->port, .count = 1 } };
+	struct event ev = { .type = EVENT_NETWORK,
+			    .outcome = outcome,
+			    .layer = layer,
+			    .basis = basis,
+			    .network = { .pid = w->inside,
+					 .command = w->command,
+					 .op = n->words.op,
+					 .family = a->family,
+					 .protocol = a->protocol,
+					 .address = a->address,
+					 .port = a->port,
+					 .count = 1 } };
 	group_emit(&n->v->groups, &n->v->feed, &ev);
 }
 
@@ -173,8 +202,12 @@ static void on_exec(struct notify *n)
 	go_on(n);
 	if (!valid)
 		return;
-	struct event ev = { .type = EVENT_EXEC, .exec = { .pid = pid, .parent = parent, .path = n->words.path,
-		.argv = n->words.argv, .argv_count = n->words.argv_count } };
+	struct event ev = { .type = EVENT_EXEC,
+			    .exec = { .pid = pid,
+				      .parent = parent,
+				      .path = n->words.path,
+				      .argv = n->words.argv,
+				      .argv_count = n->words.argv_count } };
 	feed_emit(&n->v->feed, &ev);
 }
 
@@ -183,14 +216,23 @@ static void on_file(struct notify *n)
 	struct prediction p = { 0 };
 	bool valid = look(n);
 	if (valid)
-		predict_file(&n->v->inst, &n->words, &p); /* before the call goes on: it may make what it asks for */
+		predict_file(&n->v->inst, &n->words,
+			     &p); /* before the call goes on: it may make what it asks for */
 	go_on(n);
 	if (!valid)
 		return;
 	const struct who *w = who_is(n, (pid_t) n->req.pid);
-	struct event ev = { .type = EVENT_FILE, .outcome = p.outcome, .layer = p.layer, .basis = p.basis, .file = {
-		.pid = w->inside, .command = w->command, .op = n->words.op, .path = n->words.path,
-		.flags = n->words.flags, .flag_count = n->words.flag_count, .count = 1 } };
+	struct event ev = { .type = EVENT_FILE,
+			    .outcome = p.outcome,
+			    .layer = p.layer,
+			    .basis = p.basis,
+			    .file = { .pid = w->inside,
+				      .command = w->command,
+				      .op = n->words.op,
+				      .path = n->words.path,
+				      .flags = n->words.flags,
+				      .flag_count = n->words.flag_count,
+				      .count = 1 } };
 	group_emit(&n->v->groups, &n->v->feed, &ev);
 }
 
@@ -206,8 +248,9 @@ static void on_memory(struct notify *n)
 	if (size > v->facts.enomem_largest)
 		v->facts.enomem_largest = size;
 	supervisor_limit(v, LIMIT_MEMORY, BASIS_ANSWERED, "%s of %s answered ENOMEM: alone it exceeds %s",
-	    valid && n->words.name ? n->words.name : "mmap", format_bytes(size, asked, sizeof(asked)),
-	    format_bytes(v->launch->policy->limit[LIMIT_MEMORY], limit, sizeof(limit)));
+			 valid && n->words.name ? n->words.name : "mmap",
+			 format_bytes(size, asked, sizeof(asked)),
+			 format_bytes(v->launch->policy->limit[LIMIT_MEMORY], limit, sizeof(limit)));
 }
 
 /* Whether one more task would exceed the limit. Counting walks /proc; while few forks have come since the last count
@@ -238,8 +281,9 @@ static void on_fork(struct notify *n)
 	}
 	answer(n, EAGAIN, 0);
 	v->facts.eagain_answered++;
-	supervisor_limit(v, LIMIT_PROCESSES, BASIS_ANSWERED, "a fork at %llu of %llu tasks was answered EAGAIN",
-	    (unsigned long long) v->meter.tasks, (unsigned long long) limit);
+	supervisor_limit(v, LIMIT_PROCESSES, BASIS_ANSWERED,
+			 "a fork at %llu of %llu tasks was answered EAGAIN",
+			 (unsigned long long) v->meter.tasks, (unsigned long long) limit);
 }
 
 static void on_socket(struct notify *n)
@@ -247,8 +291,10 @@ static void on_socket(struct notify *n)
 	const __u64 *a = n->req.data.args;
 	int fd = -1, r = netless_socket(&n->v->netless, (int) a[0], (int) a[1], (int) a[2], &fd);
 	if (r == 0) {
-		struct seccomp_notif_addfd add = { .id = n->req.id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t) fd,
-			.newfd_flags = a[1] & SOCK_CLOEXEC ? O_CLOEXEC : 0 };
+		struct seccomp_notif_addfd add = { .id = n->req.id,
+						   .flags = SECCOMP_ADDFD_FLAG_SEND,
+						   .srcfd = (uint32_t) fd,
+						   .newfd_flags = a[1] & SOCK_CLOEXEC ? O_CLOEXEC : 0 };
 		r = ioctl(n->v->inst.notify_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 ? -errno : 0;
 		close(fd);
 		if (r == 0 || r == -ENOENT)
@@ -260,7 +306,8 @@ static void on_socket(struct notify *n)
 		return;
 	/* No namespace to be had for the helper: the address will never be known, and that is said. */
 	struct decode_addr unknown = { .family = n->words.addr_count ? n->words.addr[0].family : "?",
-		.protocol = n->words.addr_count ? n->words.addr[0].protocol : NULL, .port = -1 };
+				       .protocol = n->words.addr_count ? n->words.addr[0].protocol : NULL,
+				       .port = -1 };
 	emit_network(n, &unknown, OUTCOME_REFUSED, LAYER_SECCOMP, BASIS_ANSWERED);
 }
 
@@ -269,29 +316,16 @@ static void on_socket(struct notify *n)
 static void notify_one(struct notify *n)
 {
 	struct seccomp_reason why = { 0 };
-	seccomp_explain(&n->v->inst.want, n->req.data.nr, n->req.data.arch, (const uint64_t *) n->req.data.args, &why);
+	seccomp_explain(&n->v->inst.want, n->req.data.nr, n->req.data.arch,
+			(const uint64_t *) n->req.data.args, &why);
 	switch (why.watch) {
-	case WATCH_NETWORK:
-		on_network(n);
-		break;
-	case WATCH_EXEC:
-		on_exec(n);
-		break;
-	case WATCH_FILES:
-		on_file(n);
-		break;
-	case WATCH_MEMORY:
-		on_memory(n);
-		break;
-	case WATCH_FORK:
-		on_fork(n);
-		break;
-	case WATCH_SOCKET:
-		on_socket(n);
-		break;
-	case WATCH_DENIED:
-		on_denied(n, &why);
-		break;
+	case WATCH_NETWORK: on_network(n); break;
+	case WATCH_EXEC: on_exec(n); break;
+	case WATCH_FILES: on_file(n); break;
+	case WATCH_MEMORY: on_memory(n); break;
+	case WATCH_FORK: on_fork(n); break;
+	case WATCH_SOCKET: on_socket(n); break;
+	case WATCH_DENIED: on_denied(n, &why); break;
 	default: /* the filter and the explanation differ: never let through what nobody can explain */
 		why.action = SYSCALL_REFUSE;
 		why.rule = "unexplained";

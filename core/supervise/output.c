@@ -6,6 +6,7 @@
 #include "core/supervise/supervisor.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -38,6 +39,28 @@ static void look_for_sequences(struct output *o, enum stream which, size_t len)
 {
 	o->shown.len = 0;
 	scrub_add(&o->scrub[which], o->read_space, len, &o->shown);
+}
+
+static void look_for_canaries(struct supervisor *v, enum stream which, size_t len)
+{
+	struct output *o = &v->output;
+	size_t had = o->tail[which].len, head = len < CANARY_NONCE ? len : CANARY_NONCE;
+	char seam[2 * CANARY_NONCE];
+	if (!v->inst.canary.nonce[0])
+		return;
+	memcpy(seam, o->tail[which].bytes, had);
+	memcpy(seam + had, o->read_space, head);
+	supervisor_canary(v, stream_name(which), seam, had + head);
+	supervisor_canary(v, stream_name(which), o->read_space, len);
+	if (len >= CANARY_NONCE) {
+		memcpy(o->tail[which].bytes, o->read_space + len - CANARY_NONCE, CANARY_NONCE);
+		o->tail[which].len = CANARY_NONCE;
+		return;
+	}
+	size_t keep =
+		had + len < CANARY_NONCE ? had + len : CANARY_NONCE; /* small reads: the tail grows by them */
+	memmove(o->tail[which].bytes, seam + had + len - keep, keep);
+	o->tail[which].len = keep;
 }
 
 void output_tick(struct supervisor *v)
@@ -80,6 +103,7 @@ static int output_read(struct supervisor *v, enum stream which)
 					    .stream = which, .bytes = v->output.read_space, .len = keep } };
 		feed_emit(&v->feed, &ev);
 		look_for_sequences(&v->output, which, keep);
+		look_for_canaries(v, which, keep);
 	}
 	if (keep < (size_t) n)
 		output_dropped(v, which, (uint64_t) n - keep);

@@ -51,6 +51,25 @@ void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis,
 	feed_emit(&v->feed, &ev);
 }
 
+static void canary_alert(struct supervisor *v, const char *file, const char *where)
+{
+	FREE char *detail = xprintf("planted %s seen in %s\n", file, where);
+	if (v->canary_told && strstr(v->canary_told, detail))
+		return;
+	FREE char *before = v->canary_told; /* bounded: a line for each file and each kind of place */
+	v->canary_told = xprintf("%s%s", before ? before : "", detail);
+	detail[strlen(detail) - 1] = 0;
+	struct event ev = { .type = EVENT_ALERT, .alert = { .kind = "canary", .detail = detail } };
+	feed_emit(&v->feed, &ev);
+}
+
+void supervisor_canary(struct supervisor *v, const char *where, const char *bytes, size_t len)
+{
+	const char *file;
+	while ((file = canary_find(&v->inst.canary, &bytes, &len)))
+		canary_alert(v, file, where);
+}
+
 /* The first reason is the verdict; what follows from the kill is not. */
 void supervisor_kill(struct supervisor *v, enum verdict why)
 {
@@ -431,6 +450,7 @@ static void finish(struct supervisor *v)
 	feed_drain(&v->feed);
 	feed_done(&v->feed);
 	loop_free(v->loop);
+	free(v->canary_told);
 }
 
 /* ---- the process ---- */

@@ -132,6 +132,10 @@ struct output {
 	struct buf shown; /* what a terminal would get: made to see what has to be taken out, and forgotten */
 	uint64_t removed[TEXT_REMOVED_MAX]; /* bytes, not yet told */
 	bool told[TEXT_REMOVED_MAX];        /* since the last tick */
+	struct {
+		char bytes[CANARY_NONCE];
+		size_t len;
+	} tail[STREAM_MAX]; /* a planted word may be cut between two reads */
 	struct feed *feed;
 	char read_space[64 << 10];
 };
@@ -157,11 +161,14 @@ struct supervisor {
 	enum run_state state;
 	bool started, paused, reap;
 	bool limit_told[LIMIT_MAX];
+	char *canary_told; /* what was told of planted words, a line each; NULL: nothing */
 	uint64_t ended_ns; /* when the target ended or was killed */
 	struct output output;
 	uint8_t verb_space[WIRE_FRAME_MAX];
 };
 void supervisor_kill(struct supervisor *v, enum verdict why);
+/* supervisor_canary: an alert when a planted word stands in these bytes; each file once for each `where`. */
+void supervisor_canary(struct supervisor *v, const char *where, const char *bytes, size_t len);
 void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt,
 		      ...) __attribute__((format(printf, 4, 5)));
 /* supervisor_main: all of a supervisor's life. Never returns. */

@@ -281,7 +281,6 @@ static const struct { const char *words[6], *part; } wrong[] = {
 	{ { "-q", "-v", "x" }, "--verbose" },
 	{ { "-v", "--events", "2", "x" }, "--events 2" },
 	{ { "--tty", "x" }, "--tty: comes in a later version" },
-	{ { "--canary", "x" }, "--canary: comes in a later version" },
 	{ { "--allow", "host:80", "x" }, "--allow: comes in a later version" },
 	{ { "--script", "/dev/null", "x" }, "--script" },
 	{ { "--color", "pink", "x" }, "--color" },

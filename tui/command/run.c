@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GRACE_NS   (2 * NS_PER_S)
+#define GRACE_NS (2 * NS_PER_S)
 #define EVENTS_MAX 1024 /* read before signals and readers get their turn */
 
 struct session {
@@ -31,18 +31,19 @@ struct session {
 	struct launch *launch;
 	struct loop *loop;
 	struct run *run;
-	struct outlet out[STREAM_MAX]; /* ours of the same names; stderr also takes what belljar itself says */
+	struct outlet
+		out[STREAM_MAX]; /* ours of the same names; stderr also takes what belljar itself says */
 	struct outlet events;
 	struct inlet in;
-	int events_fd;                 /* -1: no --events */
+	int events_fd; /* -1: no --events */
 	bool passes[STREAM_MAX], scrubbed[STREAM_MAX];
 	struct scrub scrub[STREAM_MAX];
 	bool line_open; /* the last that a terminal got did not end its line */
 	struct tally tally;
-	struct result *result;  /* with --json */
-	struct event *exit;     /* what ended the run */
-	char *told;             /* the text of the last error event */
-	int signals;            /* how many asked us to stop */
+	struct result *result; /* with --json */
+	struct event *exit;    /* what ended the run */
+	char *told;            /* the text of the last error event */
+	int signals;           /* how many asked us to stop */
 	bool reading, stopping, events_lost, over;
 };
 
@@ -60,7 +61,8 @@ static void say(struct session *s, const char *text)
 /* A message of ours, in which names and texts of others may stand. */
 static void say_scrubbed(struct session *s, const char *before, const char *text, const char *remedy)
 {
-	FREE char *raw = xprintf("belljar: %s%s%s%s", before, text, remedy && *remedy ? "; " : "", remedy ? remedy : "");
+	FREE char *raw = xprintf("belljar: %s%s%s%s", before, text, remedy && *remedy ? "; " : "",
+				 remedy ? remedy : "");
 	FREE char *line = text_line(raw, strlen(raw), s->q->look.ascii);
 
 	say(s, line);
@@ -157,32 +159,23 @@ static void on_changed(struct session *s, const struct event *ev)
 static void show_event(struct session *s, const struct event *ev)
 {
 	switch (ev->type) {
-	case EVENT_START:
-		on_start(s, ev);
-		break;
+	case EVENT_START: on_start(s, ev); break;
 	case EVENT_OUTPUT:
 		pass(s, ev->output.stream, ev->output.bytes, ev->output.len);
 		return; /* it tells itself */
-	case EVENT_DENIED:
-		tally_denied(&s->tally, ev);
-		break;
-	case EVENT_METER:
-		return; /* ten a second */
-	case EVENT_ASK: /* nobody is asked here: refused at once, in place of at the deadline */
+	case EVENT_DENIED: tally_denied(&s->tally, ev); break;
+	case EVENT_METER: return; /* ten a second */
+	case EVENT_ASK:           /* nobody is asked here: refused at once, in place of at the deadline */
 		(void) run_answer(s->run, ev->ask.id, DECIDE_DENY);
 		break;
-	case EVENT_ERROR:
-		on_error(s, ev);
-		return;
+	case EVENT_ERROR: on_error(s, ev); return;
+	case EVENT_ALERT:
 	case EVENT_CHANGED:
 		if (!s->q->verbose)
 			on_changed(s, ev);
 		break;
-	case EVENT_EXIT:
-		on_exit_event(s, ev);
-		return;
-	default:
-		break;
+	case EVENT_EXIT: on_exit_event(s, ev); return;
+	default: break;
 	}
 	if (s->q->verbose)
 		tell(s, ev);
@@ -243,7 +236,8 @@ static void check_readers(struct session *s)
 		stop(s, GRACE_NS);
 	}
 	if (s->events_fd >= 0 && s->events.error && !s->events_lost) {
-		FREE char *text = xprintf("--events: %s; the run goes on without", strerrordesc_np(s->events.error));
+		FREE char *text =
+			xprintf("--events: %s; the run goes on without", strerrordesc_np(s->events.error));
 		say_scrubbed(s, "", text, NULL);
 		s->events_lost = true;
 	}
@@ -338,9 +332,11 @@ static int events_descriptor(const char *word, uint64_t number, int *ret, struct
 	int flags = number <= INT32_MAX ? fcntl((int) number, F_GETFL) : -1;
 
 	if (number == STDIN_FILENO)
-		return err_say(e, EINVAL, "--events: descriptor 0 is standard input; a file of that name is ./%s", word);
+		return err_say(e, EINVAL,
+			       "--events: descriptor 0 is standard input; a file of that name is ./%s", word);
 	if (flags < 0)
-		return err_say(e, EBADF, "--events: descriptor %s is not open; a file of that name is ./%s", word, word);
+		return err_say(e, EBADF, "--events: descriptor %s is not open; a file of that name is ./%s",
+			       word, word);
 	if ((flags & O_ACCMODE) == O_RDONLY)
 		return err_say(e, EBADF, "--events: descriptor %s is open for reading only", word);
 	*ret = (int) number;
@@ -387,7 +383,8 @@ static void open_outlets(struct session *s)
 		int fd = i == STREAM_STDOUT ? STDOUT_FILENO : STDERR_FILENO;
 		bool taken = s->events_fd == fd; /* the events have it to themselves */
 		s->scrubbed[i] = isatty(fd);
-		s->scrub[i] = (struct scrub) { .ascii = q->look.ascii, .removed = on_removed, .arg = &s->tally };
+		s->scrub[i] =
+			(struct scrub){ .ascii = q->look.ascii, .removed = on_removed, .arg = &s->tally };
 		outlet_open(&s->out[i], taken ? -1 : fd, s->loop, on_moved, s);
 	}
 	outlet_open(&s->events, s->events_fd, s->loop, on_moved, s);
@@ -401,7 +398,8 @@ static int watch_signals(struct session *s, struct err *e)
 	sigset_t set;
 
 	(void) sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_LEN(ending); i++) /* nohup(1) and `&` in a script mean an ignored one to stay so */
+	for (size_t i = 0; i < ARRAY_LEN(ending);
+	     i++) /* nohup(1) and `&` in a script mean an ignored one to stay so */
 		if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			(void) sigaddset(&set, ending[i]);
 	return loop_watch_signals(s->loop, &set, on_signal, s, e);
