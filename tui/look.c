@@ -9,12 +9,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static const struct option_row look_options[] = { LOOK_OPTIONS(0), { 0 } };
@@ -24,6 +23,19 @@ static bool terminal_has_color(void)
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
 	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+/* What locale(7) looks at, in its order. The name of the locale says what the terminal takes; loading it, with
+ * setlocale(3), would say whether this machine has a file for it, and cost each start twenty system calls. */
+static bool terminal_is_utf8(void)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *locale = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(variables) && !(locale && *locale); i++)
+		locale = getenv(variables[i]);
+	const char *codeset = locale ? strchr(locale, '.') : NULL;
+	return codeset && (strncasecmp(codeset, ".UTF-8", 6) == 0 || strncasecmp(codeset, ".utf8", 5) == 0);
 }
 
 int look_set_color(void *into, const struct option_row *row, const char *value, struct err *e)
@@ -61,11 +73,8 @@ static void hold_standard_descriptors(void)
 void look_init(struct look *look)
 {
 	hold_standard_descriptors();
-	/* Not LC_ALL: a decimal comma would break the numbers in JSON and presets. */
-	const char *locale = setlocale(LC_CTYPE, "");
-
 	*look = (struct look) {
-		.ascii = !locale || strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+		.ascii = !terminal_is_utf8(),
 		.color = terminal_has_color(),
 	};
 }
