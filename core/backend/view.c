@@ -188,16 +188,15 @@ static bool is_ours(const char *name, char *const *places)
 static int places_check(int root_fd, const char *root, char *const *places, struct err *e)
 {
 	struct stat st;
-	for (; places && *places; places++) {
-		size_t len = strcspn(*places + 1, "/");
-		FREE char *top = xstrndup(*places + 1, len);
-		if ((*places)[1 + len] && !is_ours(top, places) &&
+	for (char *const *place = places; place && *place; place++) {
+		size_t len = strcspn(*place + 1, "/");
+		FREE char *top = xstrndup(*place + 1, len);
+		if ((*place)[1 + len] && !is_ours(top, places) &&
 		    fstatat(root_fd, top, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return err_say(
-				e, EINVAL,
-				"%s cannot be shown: /%s belongs to root = %s, which is shown as it is; "
-				"choose a place elsewhere",
-				*places, top, root);
+			return err_say(e, EINVAL,
+				       "%s cannot be shown: /%s belongs to root = %s, which is shown as it is; "
+				       "choose a place elsewhere",
+				       *place, top, root);
 	}
 	return 0;
 }
