@@ -373,7 +373,8 @@ static bool run_locked(struct cgroup *c)
 	return false;
 }
 
-static bool sweep_run(const struct cgroup_host *h, const struct cgroup_map *m, const char *run_id, bool surely_dead)
+static bool sweep_run(const struct cgroup_host *h, const struct cgroup_map *m, const char *run_id,
+		      bool surely_dead)
 {
 	bool any = false;
 
@@ -405,7 +406,8 @@ static bool is_ours(int dirfd, const char *name)
 	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid();
 }
 
-static int sweep_dir(const struct cgroup_host *h, const struct cgroup_map *m, const struct cgroup_hierarchy *y)
+static int sweep_dir(const struct cgroup_host *h, const struct cgroup_map *m,
+		     const struct cgroup_hierarchy *y)
 {
 	char path[PATH_MAX];
 	struct err ignored;

@@ -163,7 +163,7 @@ static const struct call_spec calls[] = {
 const struct call_spec *call_spec(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
-		if (strcmp(calls[i].name, name) == 0)
+		if (calls[i].name[0] == name[0] && strcmp(calls[i].name, name) == 0)
 			return &calls[i];
 	return NULL;
 }

@@ -18,29 +18,31 @@ static uint64_t hash_add(uint64_t h, const char *s)
 
 static uint64_t event_key(const struct event *ev)
 {
-	uint64_t h = hash_add(UINT64_C(0xcbf29ce484222325) + (uint64_t) ev->type * 31 + (uint64_t) ev->outcome, NULL);
+	uint64_t h =
+		hash_add(UINT64_C(0xcbf29ce484222325) + (uint64_t) ev->type * 31 + (uint64_t) ev->outcome,
+			 NULL);
 	switch (ev->type) {
 	case EVENT_DENIED:
 		h = hash_add(hash_add(hash_add(h, ev->denied.call), ev->denied.error), ev->denied.command);
 		for (size_t k = 0; k < ev->denied.arg_count; k++) {
 			const struct event_arg *a = &ev->denied.args[k];
-			h = a->text ? hash_add(h, a->text) : (h ^ (uint64_t) a->number) * UINT64_C(0x100000001b3);
+			h = a->text ? hash_add(h, a->text)
+				    : (h ^ (uint64_t) a->number) * UINT64_C(0x100000001b3);
 		}
 		return h;
 	case EVENT_NETWORK:
 		h = hash_add(hash_add(hash_add(h, ev->network.op), ev->network.address), ev->network.command);
 		return (h ^ (uint64_t) ev->network.port) * UINT64_C(0x100000001b3);
-	case EVENT_FILE:
-		return hash_add(hash_add(hash_add(h, ev->file.op), ev->file.path), ev->file.command);
-	default:
-		return h;
+	case EVENT_FILE: return hash_add(hash_add(hash_add(h, ev->file.op), ev->file.path), ev->file.command);
+	default: return h;
 	}
 }
 
 static uint64_t *event_count(struct event *ev)
 {
-	return ev->type == EVENT_DENIED ? &ev->denied.count : ev->type == EVENT_NETWORK ? &ev->network.count :
-									       &ev->file.count;
+	return ev->type == EVENT_DENIED    ? &ev->denied.count
+	       : ev->type == EVENT_NETWORK ? &ev->network.count
+					   : &ev->file.count;
 }
 
 /* Moves a string into the group's own text; what does not fit is cut there: the first event was told in full. */
@@ -84,8 +86,7 @@ static void group_keep(struct group *g, const struct event *ev)
 		g->ev.file.flags = NULL;
 		g->ev.file.flag_count = 0;
 		break;
-	default:
-		break;
+	default: break;
 	}
 }
 
@@ -130,15 +131,28 @@ void group_emit(struct groups *g, struct feed *s, struct event *ev)
 	t->told++;
 }
 
+bool group_skip(struct groups *g, enum event_type type)
+{
+	struct group_table *t = table_of(g, type);
+	if (t->told < GROUP_TOLD_MAX)
+		return false;
+	t->dropped++;
+	return true;
+}
+
 void group_tick(struct groups *g, struct feed *s)
 {
-	const struct { struct group_table *t; enum event_type type; } all[] = { { &g->denied, EVENT_DENIED },
-		{ &g->network, EVENT_NETWORK }, { &g->file, EVENT_FILE } };
+	const struct {
+		struct group_table *t;
+		enum event_type type;
+	} all[] = { { &g->denied, EVENT_DENIED }, { &g->network, EVENT_NETWORK }, { &g->file, EVENT_FILE } };
 	for (size_t k = 0; k < ARRAY_LEN(all); k++) {
 		struct group_table *t = all[k].t;
 		table_flush(t, s);
-		struct event ev = { .type = EVENT_DROPPED, .dropped = { .what = event_type_name(all[k].type),
-			.count = t->dropped, .why = "more kinds at once than are told apart" } };
+		struct event ev = { .type = EVENT_DROPPED,
+				    .dropped = { .what = event_type_name(all[k].type),
+						 .count = t->dropped,
+						 .why = "more kinds at once than are told apart" } };
 		if (t->dropped)
 			feed_emit(s, &ev);
 		t->told = t->dropped = 0;

@@ -32,8 +32,8 @@
 
 /* A task's number in its own namespace and its name: read from /proc once, kept for a moment. */
 struct who {
-	pid_t host;
-	int64_t inside, parent;
+	pid_t host, parent;
+	int64_t inside;
 	uint64_t at_ns;
 	char command[16];
 };
@@ -69,24 +69,22 @@ static const struct who *who_is(struct notify *n, pid_t host)
 	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return w;
 	const char *name = strstr(text, "Name:\t"), *tgid = strstr(text, "\nNStgid:");
+	const char *parent = strstr(text, "\nPPid:");
 	if (name)
 		snprintf(w->command, sizeof(w->command), "%.*s", (int) strcspn(name + 6, "\n"), name + 6);
 	if (tgid)
 		w->inside = last_number(tgid + 8);
+	if (parent)
+		w->parent = (pid_t) strtol(parent + 6, NULL, 10);
 	return w;
 }
 
-static int64_t parent_of(struct notify *n, pid_t host)
+/* In the caller's own namespace; 0: us, outside of the run. -1: not known any more. */
+static int64_t parent_of(struct notify *n, const struct who *w)
 {
-	char path[40], text[2048];
-	snprintf(path, sizeof(path), "/proc/%d/status", host);
-	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
-		return -1;
-	const char *at = strstr(text, "\nPPid:");
-	long ppid = at ? strtol(at + 6, NULL, 10) : -1;
-	if (ppid <= 0 || ppid == getpid())
-		return 0; /* us: outside of the run */
-	return who_is(n, (pid_t) ppid)->inside;
+	if (w->parent <= 0 || w->parent == getpid())
+		return w->parent < 0 ? -1 : 0;
+	return who_is(n, w->parent)->inside;
 }
 
 /* ---- answers ---- */
@@ -197,13 +195,14 @@ static void on_network(struct notify *n)
 static void on_exec(struct notify *n)
 {
 	bool valid = look(n);
-	int64_t parent = parent_of(n, (pid_t) n->req.pid), pid = who_is(n, (pid_t) n->req.pid)->inside;
+	struct who w = *who_is(n, (pid_t) n->req.pid); /* a copy: the parent's may take its place */
+	int64_t parent = parent_of(n, &w);
 	n->who[(uint32_t) n->req.pid % WHO_SLOTS].host = 0; /* it will have another name */
 	go_on(n);
 	if (!valid)
 		return;
 	struct event ev = { .type = EVENT_EXEC,
-			    .exec = { .pid = pid,
+			    .exec = { .pid = w.inside,
 				      .parent = parent,
 				      .path = n->words.path,
 				      .argv = n->words.argv,
@@ -213,6 +212,10 @@ static void on_exec(struct notify *n)
 
 static void on_file(struct notify *n)
 {
+	if (group_skip(&n->v->groups, EVENT_FILE)) { /* a flood costs the target no more than it must */
+		go_on(n);
+		return;
+	}
 	struct prediction p = { 0 };
 	bool valid = look(n);
 	if (valid)

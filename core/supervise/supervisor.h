@@ -59,6 +59,8 @@ struct groups {
 };
 /* group_emit: the first of a kind at once, more like it counted until group_tick. Borrows. */
 void group_emit(struct groups *g, struct feed *s, struct event *ev);
+/* group_skip: whether one more of that type would only be counted, which it then is: no need to look at it closely. */
+bool group_skip(struct groups *g, enum event_type type);
 void group_tick(struct groups *g, struct feed *s);
 
 /* ---- facts: what the kernel and our own answers said; the verdict is made from these and nothing else ---- */

@@ -176,6 +176,22 @@ static void test_long_strings_are_cut_not_overrun(void **state)
 	event_free(again);
 }
 
+/* While a type was told enough of, one more is counted without being looked at; the next tick ends that. */
+static void test_a_flood_is_skipped(void **state)
+{
+	struct rig *r = *state;
+	assert_false(group_skip(&r->groups, EVENT_DENIED));
+	for (int k = 0; k < GROUP_TOLD_MAX; k++)
+		deny(r, "ptrace", k);
+	assert_true(group_skip(&r->groups, EVENT_DENIED));
+	assert_false(group_skip(&r->groups, EVENT_FILE));
+	uint64_t dropped = r->groups.denied.dropped;
+	assert_true(group_skip(&r->groups, EVENT_DENIED));
+	assert_int_equal(r->groups.denied.dropped, dropped + 1);
+	group_tick(&r->groups, &r->feed);
+	assert_false(group_skip(&r->groups, EVENT_DENIED));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +199,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_arguments_tell_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_kinds_than_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_do_not_crowd_out_a_denial, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_flood_is_skipped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_strings_are_cut_not_overrun, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
