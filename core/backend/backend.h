@@ -61,6 +61,7 @@ struct instance {
 	bool has_reaper;
 	bool program_missing;      /* the start failed as there is no such program: 127, or 126 for EACCES */
 	uid_t target_uid;          /* on this host */
+	gid_t target_gid;
 	int in_fd, out_fd, err_fd; /* our ends of the target's pipes; -1 */
 	int notify_fd;             /* the seccomp listener, or -1 */
 	int sync_fd;               /* the start socket: errors of the start, and the reaper's last word */

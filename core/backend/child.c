@@ -72,6 +72,11 @@ uid_t target_uid(const struct launch *l)
 	return may_become(l->policy->run_as) ? l->policy->run_as : geteuid();
 }
 
+gid_t target_gid(const struct launch *l)
+{
+	return may_become(l->policy->run_as) ? l->policy->run_as : getegid();
+}
+
 int target_uid_check(const struct launch *l, struct err *e)
 {
 	if (geteuid() == 0 && l->policy->run_as == 0)
@@ -260,6 +265,7 @@ int child_start(struct instance *i, struct confinement *c, struct err *e)
 	c->sync_fd = s.child[3];
 	c->supervisor = getpid();
 	i->target_uid = c->host_uid;
+	i->target_gid = c->host_gid;
 	/* Our ends must not live on in the child: it would never see that we are gone. All are O_CLOEXEC, but the
 	 * reaper never executes; it closes everything but its own (reaper.c). */
 	if ((r = child_clone(i, c, e)) < 0)
@@ -271,7 +277,7 @@ int child_start(struct instance *i, struct confinement *c, struct err *e)
 	i->sync_fd = take_fd(&s.ours[3]);
 	i->has_reaper = (c->clone_flags & CLONE_NEWPID) != 0;
 	if (c->clone_flags & CLONE_NEWUSER) {
-		if ((r = confine_map_ids(i->pid, c->inside_uid, c->host_uid, e)) < 0)
+		if ((r = confine_map_ids(i->pid, c->inside_uid, c->host_uid, c->host_gid, e)) < 0)
 			goto out;
 		if (write(i->sync_fd, "g", 1) != 1) {
 			r = err_set(e, errno, "let the child go on");

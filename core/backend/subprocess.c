@@ -166,7 +166,7 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 	i->network = cut_off ? (struct network_view){ OUTCOME_UNREACHABLE, LAYER_NET_NS, false, false }
 			     : (struct network_view){ OUTCOME_UNKNOWN, LAYER_NONE, false, false };
 	struct confinement c = {
-		.host_uid = target_uid(l),
+		.host_uid = target_uid(l), .host_gid = target_gid(l),
 		.cgroup = i->cgroup,
 		.cwd = work,
 		.rlimits = ladder.rlimits,

@@ -25,7 +25,7 @@ static int confine_target(const struct confinement *c, struct err *e)
 {
 	int r, listener = -1;
 	if ((r = session_start(e)) < 0 ||                             /* no controlling terminal: TIOCSTI has no aim */
-	    (r = fds_apply(c, e)) < 0 ||                              /* 0, 1, 2 are pipes; all else closes at exec */
+	    (r = fds_apply(c, e)) < 0 ||                              /* 0, 1, 2 are pipes; but for one all else is closed */
 	    (r = rlimits_apply(c->rlimits, c->rlimit_count, e)) < 0 || /* after the folders and files are made */
 	    (r = no_new_privs(e)) < 0)                                /* Landlock and seccomp ask for it */
 		return r;
@@ -50,6 +50,7 @@ int confine_self(const struct confinement *c, struct err *e)
 	if ((r = signals_reset(e)) < 0 ||                             /* a mask inherited from us is a hole in the target */
 	    (c->cgroup && (r = cgroup_enter(c->cgroup, e)) < 0) ||    /* first: what follows is charged to the run */
 	    (in_new(c, CLONE_NEWUSER) && (r = sync_wait(c->sync_fd, e)) < 0) || /* the parent has written the id maps */
+	    (in_new(c, CLONE_NEWUSER) && (r = ns_cgroup(e)) < 0) ||   /* only now: its root is the group we are in */
 	    (r = caps_bound_drop(e)) < 0 ||                           /* at `subprocess` root's id carries the right to it */
 	    (r = ids_apply(c, e)) < 0 ||                              /* before mounts, so that files belong to the target;
 	                                                                 capabilities in the new namespace are kept */

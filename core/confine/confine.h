@@ -148,7 +148,8 @@ struct rlimit_want { int resource; rlim_t soft, hard; };
 struct confinement {
 	/* who: inside ids; the maps are written by the parent (confine_map_ids) while the child waits */
 	unsigned clone_flags;             /* namespaces that clone3 made; 0 at subprocess */
-	uid_t host_uid, inside_uid;       /* uid and gid alike */
+	uid_t host_uid, inside_uid;       /* inside, uid and gid are alike */
+	gid_t host_gid;
 	const struct cgroup *cgroup;      /* NULL: none */
 	const struct mount_plan *mounts;  /* NULL: the host's own view */
 	const char *hostname;
@@ -172,7 +173,7 @@ struct confinement {
  */
 int confine_self(const struct confinement *c, struct err *e);
 /* confine_map_ids: by the parent, for a child in a new user namespace. See user_namespaces(7). */
-int confine_map_ids(pid_t child, uid_t inside, uid_t host, struct err *e);
+int confine_map_ids(pid_t child, uint32_t inside, uid_t host_uid, gid_t host_gid, struct err *e);
 
 /* What travels over the start socket, child to parent, each in one message. */
 enum sync_type { SYNC_READY = 1, SYNC_LISTENER, SYNC_ERROR, SYNC_EXIT };

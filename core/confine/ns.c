@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/keyctl.h>
 #include <net/if.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,21 +19,25 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int confine_map_ids(pid_t child, uid_t inside, uid_t host, struct err *e)
+static int map_write(pid_t child, const char *file, const char *text, struct err *e)
 {
-	char path[64], map[48];
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/%s", child, file);
+	return file_write_str(AT_FDCWD, path, text, e);
+}
+
+int confine_map_ids(pid_t child, uint32_t inside, uid_t host_uid, gid_t host_gid, struct err *e)
+{
+	char uids[48], gids[48];
 	int r;
-	snprintf(map, sizeof(map), "%u %u 1", inside, host);
-	if (geteuid() != 0) { /* an ordinary user may write gid_map only once setgroups is denied for good */
-		snprintf(path, sizeof(path), "/proc/%d/setgroups", child);
-		if ((r = file_write_str(AT_FDCWD, path, "deny", e)) < 0)
-			return r;
-	}
-	snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
-	if ((r = file_write_str(AT_FDCWD, path, map, e)) < 0)
+	snprintf(uids, sizeof(uids), "%u %u 1", inside, host_uid);
+	snprintf(gids, sizeof(gids), "%u %u 1", inside, host_gid);
+	/* An ordinary user may write gid_map only once setgroups is denied for good. */
+	if (geteuid() != 0 && (r = map_write(child, "setgroups", "deny", e)) < 0)
 		return r;
-	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
-	return file_write_str(AT_FDCWD, path, map, e);
+	if ((r = map_write(child, "gid_map", gids, e)) < 0)
+		return r;
+	return map_write(child, "uid_map", uids, e);
 }
 
 int sync_wait(int sync_fd, struct err *e)
@@ -115,6 +120,15 @@ int ns_shm_max(uint64_t bytes, struct err *e)
 		r = file_write_str(AT_FDCWD, "/proc/sys/kernel/shmall", text, e);
 	}
 	return r == -EACCES || r == -EPERM || r == -ENOENT ? 0 : r;
+}
+
+/* The run's own group is the root of what it can see of control groups. Made by clone3 it would be ours: /proc would
+ * name the run's group, and where we stand. */
+int ns_cgroup(struct err *e)
+{
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return err_set(e, errno, "make a cgroup namespace");
+	return 0;
 }
 
 int keyring_own(struct err *e)

@@ -48,8 +48,11 @@ int fds_apply(const struct confinement *c, struct err *e)
 	for (int i = 0; i < 3; i++)
 		if (dup2(want[i], i) < 0)
 			return err_set(e, errno, "set up descriptor %d", i);
-	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-		return err_set(e, errno, "mark descriptors to close at exec");
+	/* Closed, not only marked: a small limit on open files must leave room for the two that are still to come. The
+	 * start socket stays where it is, O_CLOEXEC: whoever reports an error of the next steps knows it by its number. */
+	if ((c->sync_fd > 3 && close_range(3, (unsigned) c->sync_fd - 1, 0) < 0) ||
+	    close_range((unsigned) c->sync_fd + 1, ~0U, 0) < 0)
+		return err_set(e, errno, "close what is not the target's");
 	return 0;
 }
 
@@ -93,14 +96,15 @@ int ids_apply(const struct confinement *c, struct err *e)
 {
 	bool mapped = (c->clone_flags & CLONE_NEWUSER) != 0;
 	uid_t id = mapped ? c->inside_uid : c->host_uid;
+	gid_t gid = mapped ? c->inside_uid : c->host_gid;
 	/* In a namespace that an ordinary user made, setgroups is denied for good (user_namespaces(7)): there the
 	 * person's supplementary groups stay, and the view of files is what keeps them from mattering. */
 	if (!mapped && id == geteuid())
 		return 0;
 	if (setgroups(0, NULL) < 0 && !(mapped && errno == EPERM))
 		return err_set(e, errno, "drop supplementary groups");
-	if (setresgid(id, id, id) < 0)
-		return err_set(e, errno, "become group %u", id);
+	if (setresgid(gid, gid, gid) < 0)
+		return err_set(e, errno, "become group %u", gid);
 	if (setresuid(id, id, id) < 0)
 		return err_set(e, errno, "become user %u", id);
 	/* The change made this process undumpable, which would close /proc/PID to a supervisor of the same user. */

@@ -26,6 +26,7 @@ int ns_hostname(const char *name, struct err *e);
 int ns_loopback_up(struct err *e);
 int ns_counts(struct err *e);
 int ns_shm_max(uint64_t bytes, struct err *e);
+int ns_cgroup(struct err *e);
 int keyring_own(struct err *e);
 
 /* reaper.c: pid 1 of the run. The caller goes on as the target; the parent never returns. */

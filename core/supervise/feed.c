@@ -30,15 +30,16 @@ static void queue_clear(struct feed *s)
 	s->queued = 0;
 }
 
+/* Not closed: the loop watches it, sees the hang-up on it, and ends the run. */
 static void reader_gone(struct feed *s)
 {
-	close_fd(&s->wire_fd);
+	s->reader_gone = true;
 	queue_clear(s);
 }
 
 int feed_flush(struct feed *s)
 {
-	while (s->wire_fd >= 0 && s->head) {
+	while (!s->reader_gone && s->head) {
 		int r = wire_send(s->wire_fd, s->head->bytes, s->head->len);
 		if (r == -EAGAIN)
 			return r;
@@ -53,13 +54,13 @@ int feed_flush(struct feed *s)
 			s->tail = &s->head;
 		free(f);
 	}
-	return s->wire_fd >= 0 ? 0 : -EPIPE;
+	return s->reader_gone ? -EPIPE : 0;
 }
 
 static void deliver(struct feed *s, const struct event *ev)
 {
 	ssize_t len = event_encode(ev, s->space, sizeof(s->space));
-	if (len < 0 || s->wire_fd < 0)
+	if (len < 0 || s->reader_gone)
 		return;
 	if (!s->head) { /* nothing waits: straight through */
 		int r = wire_send(s->wire_fd, s->space, (size_t) len);

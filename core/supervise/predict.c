@@ -55,12 +55,12 @@ static int find(const struct instance *i, const char *path)
 	return (int) syscall(SYS_openat2, i->root_dirfd, path, &how, sizeof(how));
 }
 
-static bool mode_allows(const struct stat *st, uid_t uid, bool write)
+static bool mode_allows(const struct stat *st, const struct instance *i, bool write)
 {
 	mode_t need = write ? S_IWOTH : S_IROTH;
-	if (st->st_uid == uid)
+	if (st->st_uid == i->target_uid)
 		need <<= 6;
-	else if (st->st_gid == uid)
+	else if (st->st_gid == i->target_gid)
 		need <<= 3;
 	return st->st_mode & need;
 }
@@ -110,6 +110,6 @@ void predict_file(const struct instance *i, const struct decoded *call, struct p
 	}
 	if (strcmp(call->op, "open") != 0)
 		return; /* rename, unlink: the folder's mode decides, and the sticky bit, and more */
-	*ret = mode_allows(&st, i->target_uid, write) ? (struct prediction) { OUTCOME_OPENED, LAYER_NONE, BASIS_PREDICTED } :
+	*ret = mode_allows(&st, i, write) ? (struct prediction) { OUTCOME_OPENED, LAYER_NONE, BASIS_PREDICTED } :
 					      (struct prediction) { OUTCOME_REFUSED, LAYER_NONE, BASIS_PREDICTED };
 }

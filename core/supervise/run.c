@@ -88,28 +88,33 @@ static bool supervisor_reap(struct run *r)
  * Orphans of a dead supervisor come to us, its child subreaper. They are told from children of our own (an editor) by
  * their session: the target leads one that is not ours.
  */
+static bool inherited_kill(const char *children)
+{
+	pid_t ours = getsid(0);
+	bool any = false;
+	for (const char *p = children; *p;) {
+		char *end;
+		pid_t pid = (pid_t) strtol(p, &end, 10);
+		if (end == p)
+			break;
+		p = end + (*end == ' ');
+		if (getsid(pid) == ours || is_supervisor(pid))
+			continue;
+		any = true;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0); /* its own orphans come to us next */
+	}
+	return any;
+}
+
 static void inherited_end(const char *run_id)
 {
-	char path[64], text[4096];
-	pid_t ours = getsid(0);
+	char path[64], children[4096];
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	for (int tries = 0; tries < 1000; tries++) {
-		bool any = false;
-		if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
-			return;
-		for (char *p = text, *end; *p; p = end + (*end == ' ')) {
-			pid_t pid = (pid_t) strtol(p, &end, 10);
-			if (end == p)
-				break;
-			if (getsid(pid) == ours || is_supervisor(pid))
-				continue;
-			any = true;
-			kill(pid, SIGKILL);
-			waitpid(pid, NULL, 0);
-		}
-		if (!any)
+	for (int tries = 0; tries < 1000; tries++)
+		if (file_read_small(AT_FDCWD, path, children, sizeof(children)) <= 0 ||
+		    !inherited_kill(children))
 			break;
-	}
 	sweep_run(run_id);
 }
 

@@ -143,9 +143,9 @@ static void on_wire(void *arg, uint32_t events)
 	if (n > 0 && verb_decode(v->verb_space, (size_t) n, &m, &e) == 0)
 		on_verb(v, &m);
 	if (n == 0 || (n < 0 && n != -EAGAIN) ||
-	    v->feed.wire_fd < 0) { /* it died or left: nobody watches any more */
+	    v->feed.reader_gone) { /* it died or left: nobody watches any more */
 		loop_unwatch_fd(v->loop, fd);
-		close_fd(&v->feed.wire_fd);
+		v->feed.reader_gone = true;
 		supervisor_kill(v, VERDICT_CANCELLED);
 		return;
 	}
@@ -494,7 +494,7 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 		close_fd(&launch.stdin_fd); /* the target has its own */
 		for (bool over = false; !over && loop_once(v->loop, -1, &e) >= 0;) {
 			output_pace(v);
-			if (v->feed.wire_fd >= 0)
+			if (!v->feed.reader_gone)
 				wire_watch(v);
 			if (v->reap) {
 				v->reap = false;
