@@ -20,7 +20,8 @@ struct frame {
 	uint8_t bytes[];
 };
 struct feed {
-	int wire_fd;           /* to the front end; -1 once it is gone */
+	int wire_fd; /* to the front end */
+	bool reader_gone;
 	struct record *record; /* NULL: not recorded */
 	uint64_t seq, start_ns;
 	struct frame *head, **tail; /* frames that the socket did not take yet */
