@@ -25,8 +25,8 @@ static bool terminal_has_color(void)
 	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* What locale(7) looks at, in its order. The name of the locale says what the terminal takes; loading it, with
- * setlocale(3), would say whether this machine has a file for it, and cost each start twenty system calls. */
+/* What locale(7) looks at, in its order. The name of the locale says what the terminal takes; loading it,
+ * with setlocale(3), would say whether this machine has a file for it, and cost each start twenty system calls. */
 static bool terminal_is_utf8(void)
 {
 	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };

@@ -184,9 +184,9 @@ static bool any_populated(const struct cgroup *c)
 }
 
 /*
- * Frozen first, so that nothing can fork away from the signals; a frozen task dies only once it is thawed. A run
- * mostly ends by itself, and of nothing nothing can fork: freezing rewrites kernel code, for a quarter of a
- * millisecond.
+ * Frozen first, so that nothing can fork away from the signals; a frozen task dies only once it is thawed. A
+ * run mostly ends by itself, and of nothing nothing can fork: freezing rewrites kernel code, for a quarter of
+ * a millisecond.
  */
 static int v1_kill(const struct cgroup *c)
 {

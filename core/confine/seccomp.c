@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a policy to a loaded filter. The parent plans what becomes of each call and writes that as a binary tree
- * over ranges of numbers. libseccomp writes a leaf for each call, takes half a millisecond to do it, cannot say
- * "this call, with any other argument", nor compare only the half of a register that the kernel reads. The child
- * loads the bytes with seccomp(2) itself: libseccomp 2.5 cannot ask for WAIT_KILLABLE_RECV, without which a target
- * with a fast timer never gets past a notification.
+ * From a policy to a loaded filter. The parent plans what becomes of each call and writes that as a binary
+ * tree over ranges of numbers. libseccomp writes a leaf for each call, takes half a millisecond to do it,
+ * cannot say "this call, with any other argument", nor compare only the half of a register that the kernel
+ * reads. The child loads the bytes with seccomp(2) itself: libseccomp 2.5 cannot ask for WAIT_KILLABLE_RECV,
+ * without which a target with a fast timer never gets past a notification.
  *
  * See: seccomp(2), seccomp_unotify(2).
  */
@@ -119,7 +119,7 @@ void code_put(struct filter_code *code, struct sock_filter insn)
 	code->insns[code->count++] = insn;
 }
 
-/* Where a range of numbers begins that get one answer. A call whose arguments decide is a range of its own. */
+/* Where a range of numbers with one answer begins. A call whose arguments decide is a range of its own. */
 struct call_ranges {
 	uint16_t first[CALL_MAX + 1];
 	size_t count;
@@ -134,8 +134,8 @@ static void ranges_make(const struct call_plan *plan, struct call_ranges *ret)
 			ret->first[ret->count++] = nr;
 }
 
-/* The jump at `at` goes over what has been put behind it where the number is in the upper half. It can say no more
- * than 255 instructions itself. */
+/* The jump at `at` goes over what has been put behind it where the number is in the upper half. It can say no
+ * more than 255 instructions itself. */
 static void jump_close(struct filter_code *code, size_t at)
 {
 	size_t over = code->count - at - 1;
@@ -167,8 +167,8 @@ static void tree_emit(const struct seccomp_want *want, const struct call_plan *p
 	tree_emit(want, plan, first + half, count - half, code);
 }
 
-/* int 0x80 and x32 reach the same kernel by other numbers: they get what an unknown call gets. x32 has the native
- * architecture's word, and numbers beyond the last range's begin. */
+/* int 0x80 and x32 reach the same kernel by other numbers: they get what an unknown call gets. x32 has the
+ * native architecture's word, and numbers beyond the last range's begin. */
 static void filter_emit(const struct seccomp_want *want, const struct call_plan *plan,
 			struct filter_code *code)
 {

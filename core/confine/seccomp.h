@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to core/confine: the parts of which a filter is put together. A plan says what becomes of each call by
- * its number; rules look at register values of some calls; a tree is both as a BPF program.
+ * Private to core/confine: the parts of which a filter is put together. A plan says what becomes of each call
+ * by its number; rules look at register values of some calls; a tree is both as a BPF program.
  */
 #pragma once
 
@@ -40,8 +40,8 @@ struct filter_code {
 };
 void code_put(struct filter_code *code, struct sock_filter insn);
 
-/* seccomp_rules.c. rules_plan: shows and rules for a plan whose by_name is made and action follows it. rules_emit:
- * what looks at the arguments of one call; the program goes on behind it where no rule decides. */
+/* seccomp_rules.c. rules_plan: shows and rules for a plan whose by_name is made and action follows it.
+ * rules_emit: what looks at the arguments of one call; the program goes on behind it where no rule decides. */
 void rules_plan(const struct seccomp_want *want, struct call_plan *plan);
 void rules_emit(const struct seccomp_want *want, const struct call_plan *plan, uint32_t nr,
 		struct filter_code *code);

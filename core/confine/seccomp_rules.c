@@ -68,8 +68,8 @@ struct arg_rule {
 #define FAMILIES "kinds of sockets that no network namespace parts, or that open much kernel code"
 #define TERMINAL "typing into, or taking over, a terminal"
 
-/* Of one call, the first rule whose tests hold decides; where none does, the call's own action stands. The rules
- * of a call stand together. */
+/* Of one call, the first rule whose tests hold decides; where none does, the call's own action stands. The
+ * rules of a call stand together. */
 /* clang-format off */
 static const struct arg_rule rules[] = {
 	{ "clone", ALWAYS, { ANY(0, NAMESPACES) }, THEN_REFUSE, "namespaces", "making namespaces" },

@@ -130,7 +130,8 @@ static int open_new(const char *path, int *ret_fd, struct err *e)
 		return err_set(e, errno, "create recording %s", path);
 	if (fchmod(fd, 0600) < 0) /* whatever the umask took away */
 		return err_set(e, errno, "chmod recording %s", path);
-	/* A file system without locks has nothing to lose but this. Where it waits, it is for one that removes the file. */
+	/* A file system without locks has nothing to lose but this. Where it waits, it is for one that
+	 * removes the file. */
 	struct stat st;
 	while (flock(fd, LOCK_SH) < 0 && errno == EINTR)
 		;

@@ -18,9 +18,10 @@ struct record;
 #define RECORD_LINE_MAX (32u << 20) /* a longer line is damage */
 
 /*
- * record_create: opens the file ('path', or runs/ID.jsonl below XDG_STATE) and writes the header. Never follows a link or opens what exists. Buffered; record_flush at quiet moments.
- * record_path: Borrowed. A full disk is remembered: record_close returns its error, once. Of those below XDG_STATE it
- * removes the oldest beyond RECORDINGS_KEPT: nobody waits for that at the end of a run.
+ * record_create: opens the file ('path', or runs/ID.jsonl below XDG_STATE) and writes the header. Never follows
+ * a link or opens what exists. Buffered; record_flush at quiet moments. record_path: Borrowed. A full disk is
+ * remembered: record_close returns its error, once. Of those below XDG_STATE it removes the oldest beyond
+ * RECORDINGS_KEPT: nobody waits for that at the end of a run.
  */
 int record_create(const struct launch *l, struct record **ret, struct err *e);
 const char *record_path(const struct record *r);

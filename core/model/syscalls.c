@@ -50,15 +50,16 @@ bool syscall_name_ok(const char *call)
 {
 	size_t len = 0;
 
-	while ((call[len] >= 'a' && call[len] <= 'z') || (call[len] >= '0' && call[len] <= '9') || call[len] == '_')
+	while ((call[len] >= 'a' && call[len] <= 'z') || (call[len] >= '0' && call[len] <= '9') ||
+	    call[len] == '_')
 		len++;
 	return len > 0 && len <= CALL_NAME_MAX && call[len] == '\0';
 }
 
 /* ---- the index ---- */
 
-/* From a call to the last group that names it: five hundred names are looked up at each start. Open addressing,
- * a power of two of slots, at most half of them taken. Borrows its names from the groups. */
+/* From a call to the last group that names it: five hundred names are looked up at each start. Open
+ * addressing, a power of two of slots, at most half of them taken. Borrows its names from the groups. */
 struct syscall_index {
 	size_t slot_count, taken;
 	struct index_slot {
