@@ -129,6 +129,13 @@ int cgroup_sweep(void);
 /* cgroup_sweep_run: those of one run, whose supervisor is known to be dead. */
 void cgroup_sweep_run(const char *run_id);
 
+/* ---- family.c: the processes that descend from one ---- */
+
+/* family_list: all of them, children of each thread included, `root` not. Gives: *ret. Returns how many. */
+size_t family_list(pid_t root, pid_t **ret);
+/* family_kill: SIGKILL to each that is seen to descend from `root` still, but those spared. Returns how many were hit. */
+size_t family_kill(pid_t root, const pid_t *spared, size_t spared_count);
+
 /* ---- landlock.c ---- */
 
 struct landlock_rules {
