@@ -82,7 +82,7 @@ static void layers_say(struct instance *i, const struct landlock_rules *rules)
 				 : STATE_ON,
 		       abi ? "landlock_restrict_self succeeded" : "", "%s",
 		       abi == 0 ? "not in this kernel; the mounts stand alone"
-		       : abi < 6 || !rules->scopes
+		       : abi < 6 || !rules->keep_sockets
 			       ? "files"
 			       : "files, abstract sockets, signals; TCP is left to the net namespace");
 }

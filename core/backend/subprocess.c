@@ -159,6 +159,8 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 		return r;
 	ladder_build(i, false, false, &ladder);
 	bool cut_off = l->policy->network == NETWORK_NONE;
+	/* Without a pid namespace the same user's processes are within reach of a signal, the supervisor among them. */
+	const struct landlock_rules rules = { .keep_signals = true };
 	/* Forks are put to the supervisor also where nothing limits them: while a run ends it answers EAGAIN, so that
 	 * killing what is there comes to an end, and a fork flood cannot outrun it. */
 	i->want.watch = watch_for(i, cut_off) | (i->cgroup ? 0 : WATCH_FORK);
@@ -166,7 +168,8 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 	i->network = cut_off ? (struct network_view){ OUTCOME_UNREACHABLE, LAYER_NET_NS, false, false }
 			     : (struct network_view){ OUTCOME_UNKNOWN, LAYER_NONE, false, false };
 	struct confinement c = {
-		.host_uid = target_uid(l), .host_gid = target_gid(l),
+		.host_uid = target_uid(l),
+		.host_gid = target_gid(l),
 		.cgroup = i->cgroup,
 		.cwd = work,
 		.rlimits = ladder.rlimits,
@@ -177,10 +180,17 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 		.argv = i->argv,
 		.env = i->env,
 		.shm_max = UINT64_MAX,
+		.landlock = &rules,
 	};
 	if ((r = seccomp_compile(&i->want, &filter, e)) >= 0 && (r = child_start(i, &c, e)) >= 0) {
 		instance_layer(i, "mount-ns", STATE_OFF, "", "the host's files, with the target's rights");
 		instance_layer(i, "pid-ns", STATE_OFF, "", "the host's processes can be seen");
+		bool kept = landlock_abi() >= 6;
+		instance_layer(
+			i, "landlock", kept ? STATE_ON : STATE_UNAVAILABLE,
+			kept ? "landlock_restrict_self succeeded" : "",
+			kept ? "signals reach the run's own processes only"
+			     : "not in this kernel: other processes of the target's user can be signalled");
 		instance_layer(i, "net-ns", cut_off ? STATE_ON : STATE_OFF,
 			       cut_off ? "made in an empty namespace" : "",
 			       cut_off ? "each inet socket is answered with one that has no network"
@@ -194,42 +204,19 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 
 /* ---- ending: all that descends from us, daemons and double forks included ---- */
 
-/* Appends the descendants of `pid`; /proc/PID/task/TID/children is exact for processes that are stopped or dying. */
-static void descendants(pid_t pid, pid_t **list, size_t *count)
-{
-	char path[64], text[8192];
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	if (*count > 65536 || file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
-		return;
-	for (char *p = text, *end; *p; p = end) {
-		pid_t child = (pid_t) strtol(p, &end, 10);
-		if (end == p)
-			break;
-		*list = xrealloc(*list, (*count + 1) * sizeof(pid_t));
-		(*list)[(*count)++] = child;
-		descendants(child, list, count);
-		while (*end == ' ')
-			end++;
-	}
-}
-
-/* Kills until nothing descends from this process, which is a child subreaper: what loses its parent comes to it. */
+/* Kills until nothing descends from this process, which is a child subreaper: what loses its parent comes to it. Returns
+ * how many were still there when the time was up. */
 static int descendants_end(void)
 {
 	uint64_t deadline = now_ns() + QUIET_LIMIT_NS;
 	size_t count;
-	do {
-		pid_t *list = NULL;
-		count = 0;
-		descendants(getpid(), &list, &count);
-		for (size_t k = 0; k < count; k++)
-			kill(list[k], SIGKILL);
-		free(list);
+	while ((count = family_kill(getpid(), NULL, 0)) > 0 && now_ns() < deadline) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		if (count)
-			nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
-	} while (count && now_ns() < deadline);
+		nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+	}
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
 	return (int) count;
 }
 
@@ -238,12 +225,7 @@ static int subprocess_stop(struct instance *i, bool force, struct err *e)
 	int r = child_stop(i, force, e);
 	if (r < 0 || !force)
 		return r;
-	pid_t *list = NULL;
-	size_t count = 0;
-	descendants(getpid(), &list, &count);
-	for (size_t k = 0; k < count; k++)
-		kill(list[k], SIGKILL);
-	free(list);
+	(void) family_kill(getpid(), NULL, 0); /* a first blow; `end` goes on until nothing is left */
 	return 0;
 }
 

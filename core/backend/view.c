@@ -366,7 +366,7 @@ int view_plan(struct mount_plan *m, const struct launch *l, const char *code_pat
 /* What Landlock allows repeats the mounts: a hole in one is not a hole in both. */
 void view_landlock(struct landlock_rules *r, const struct mount_plan *m, const struct policy *p)
 {
-	*r = (struct landlock_rules){ .scopes = p->network == NETWORK_NONE };
+	*r = (struct landlock_rules){ .keep_sockets = p->network == NETWORK_NONE, .keep_signals = true };
 	r->read = strv_add(NULL, "/");
 	r->write = strv_add(strv_add(NULL, "/dev"),
 			    "/proc"); /* their own modes and mounts say what may be written */

@@ -486,6 +486,16 @@ int cgroup_enter(const struct cgroup *c, struct err *e)
 	return 0;
 }
 
+size_t cgroup_child_fds(const struct cgroup *c, int *fds)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; c && i < c->leaf_count; i++)
+		if (c->leaf[i].tasks_fd >= 0)
+			fds[n++] = c->leaf[i].tasks_fd;
+	return n;
+}
+
 int cgroup_limit(const struct cgroup *c, enum cgroup_controller which, uint64_t *ret_value,
 		 const char **ret_mechanism)
 {

@@ -48,6 +48,8 @@ int confine_self(const struct confinement *c, struct err *e)
 {
 	int r;
 	if ((r = signals_reset(e)) < 0 ||                             /* a mask inherited from us is a hole in the target */
+	    (r = fds_keep(c, e)) < 0 ||                               /* held open here, the supervisor's ends of start socket
+	                                                                 and wire would hide its death from those who wait */
 	    (c->cgroup && (r = cgroup_enter(c->cgroup, e)) < 0) ||    /* first: what follows is charged to the run */
 	    (in_new(c, CLONE_NEWUSER) && (r = sync_wait(c->sync_fd, e)) < 0) || /* the parent has written the id maps */
 	    (in_new(c, CLONE_NEWUSER) && (r = ns_cgroup(e)) < 0) ||   /* only now: its root is the group we are in */

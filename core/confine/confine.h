@@ -111,6 +111,8 @@ unsigned cgroup_controllers(const struct cgroup *c);     /* those that this run 
  * (single-threaded: no lock is taken), v2 does nothing. */
 int cgroup_clone_fd(const struct cgroup *c);
 int cgroup_enter(const struct cgroup *c, struct err *e);
+size_t cgroup_child_fds(const struct cgroup *c, int *fds); /* at most CGROUP_CHILD_FDS that `enter` needs */
+#define CGROUP_CHILD_FDS 5
 /* The limit as the kernel says that it holds, and where: "cgroup v1 memory.limit_in_bytes". UNKNOWN where not set. */
 int cgroup_limit(const struct cgroup *c, enum cgroup_controller which, uint64_t *ret_value, const char **ret_mechanism);
 struct cgroup_reading { /* UINT64_MAX: this kernel does not say */
@@ -131,16 +133,19 @@ void cgroup_sweep_run(const char *run_id);
 
 /* ---- family.c: the processes that descend from one ---- */
 
-/* family_list: all of them, children of each thread included, `root` not. Gives: *ret. Returns how many. */
+/* family_list: all of them, children of each thread included, `root` not; family_children: those of the first level.
+ * Gives: *ret. Returns how many. */
 size_t family_list(pid_t root, pid_t **ret);
+size_t family_children(pid_t parent, pid_t **ret);
 /* family_kill: SIGKILL to each that is seen to descend from `root` still, but those spared. Returns how many were hit. */
 size_t family_kill(pid_t root, const pid_t *spared, size_t spared_count);
 
 /* ---- landlock.c ---- */
 
 struct landlock_rules {
-	char **read, **write; /* folders; read implies execute */
-	bool tcp, scopes;     /* refuse TCP bind and connect; keep abstract sockets and signals inside */
+	char **read, **write; /* folders; read implies execute. Both NULL: files are not its business */
+	bool tcp;                     /* refuse TCP bind and connect */
+	bool keep_sockets, keep_signals; /* abstract sockets and signals reach nothing outside (ABI 6) */
 };
 int landlock_abi(void); /* 0: the kernel has none */
 /* landlock_apply: after no_new_privs, before seccomp. 0, or -EOPNOTSUPP where the kernel lacks it. See landlock(7). */

@@ -70,6 +70,14 @@ static void family_of(struct family *f, pid_t parent)
 	closedir(dir);
 }
 
+size_t family_children(pid_t parent, pid_t **ret)
+{
+	struct family f = { 0 };
+	family_of(&f, parent);
+	*ret = f.pids;
+	return f.count;
+}
+
 size_t family_list(pid_t root, pid_t **ret)
 {
 	struct family f = { 0 };

@@ -61,12 +61,19 @@ int landlock_apply(const struct landlock_rules *r, struct err *e)
 	int abi = landlock_abi(), ret;
 	if (abi == 0)
 		return err_say(e, EOPNOTSUPP, "this kernel has no Landlock, or it was not enabled at boot");
+	bool files = r->read || r->write;
 	struct ruleset_attr attr = {
-		.fs = FS_ABI1 | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0) |
-		      (abi >= 5 ? FS_IOCTL_DEV : 0),
+		.fs = !files ? 0
+			     : FS_ABI1 | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0) |
+				       (abi >= 5 ? FS_IOCTL_DEV : 0),
 		.net = r->tcp && abi >= 4 ? NET_BIND_TCP | NET_CONNECT_TCP : 0,
-		.scoped = r->scopes && abi >= 6 ? SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL : 0,
+		.scoped = abi < 6 ? 0
+				  : (r->keep_sockets ? SCOPE_ABSTRACT_UNIX : 0) |
+					    (r->keep_signals ? SCOPE_SIGNAL : 0),
 	};
+	if (!attr.fs && !attr.net && !attr.scoped)
+		return err_say(e, EOPNOTSUPP, "this kernel's Landlock (ABI %d) has nothing of what is asked",
+			       abi);
 	size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
 	CLOSE_FD int fd = (int) syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	if (fd < 0)

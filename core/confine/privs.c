@@ -14,6 +14,8 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -28,6 +30,33 @@ int signals_reset(struct err *e)
 	sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return err_set(e, errno, "clear the signal mask");
+	return 0;
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *) a - *(const int *) b;
+}
+
+int fds_keep(const struct confinement *c, struct err *e)
+{
+	size_t trees = c->mounts ? c->mounts->count : 0, n = 4;
+	FREE int *keep = xcalloc(4 + CGROUP_CHILD_FDS + trees, sizeof(int));
+	memcpy(keep, (int[]){ c->in_fd, c->out_fd, c->err_fd, c->sync_fd }, 4 * sizeof(int));
+	n += cgroup_child_fds(c->cgroup, keep + n);
+	for (size_t k = 0; k < trees; k++)
+		if (c->mounts->ops[k].tree_fd >= 0)
+			keep[n++] = c->mounts->ops[k].tree_fd;
+	qsort(keep, n, sizeof(int), compare_fds);
+	unsigned from = 3;
+	for (size_t k = 0; k < n; k++) {
+		if ((unsigned) keep[k] > from && close_range(from, (unsigned) keep[k] - 1, 0) < 0)
+			return err_set(e, errno, "close the supervisor's descriptors");
+		if ((unsigned) keep[k] >= from)
+			from = (unsigned) keep[k] + 1;
+	}
+	if (close_range(from, ~0U, 0) < 0)
+		return err_set(e, errno, "close the supervisor's descriptors");
 	return 0;
 }
 
@@ -148,6 +177,6 @@ int death_signal(struct err *e)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err_set(e, errno, "ask for the parent-death signal");
-	/* A supervisor that died before this line is noticed at the next sync_wait: its socket is then at its end. */
+	/* A supervisor that died before this line is noticed at the next sync_wait: nobody else holds its end. */
 	return 0;
 }

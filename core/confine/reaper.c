@@ -55,12 +55,18 @@ static _Noreturn void reaper_main(pid_t target, int sync_fd)
 {
 	int status = 0, st;
 	pid_t pid;
-	if (sync_fd > 0) /* nothing of the target's may stay open here: a pipe would never come to its end */
-		close_range(0, (unsigned) sync_fd - 1, 0);
-	close_range((unsigned) sync_fd + 1, ~0U, 0);
 	/* Before hiding: an undumpable process may not open its own any more, once it is open it may read it. */
 	int io_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	if (io_fd >= 0 && (io_fd = fcntl(io_fd, F_DUPFD_CLOEXEC, sync_fd + 1)) < 0)
+		io_fd = -1;
 	reaper_hide();
+	/* Nothing of the target's may stay open here: a pipe would never come to its end. With the rest goes the one that
+	 * the target waits for. */
+	if (sync_fd > 0)
+		close_range(0, (unsigned) sync_fd - 1, 0);
+	if (io_fd > sync_fd + 1)
+		close_range((unsigned) sync_fd + 1, (unsigned) io_fd - 1, 0);
+	close_range((unsigned) (io_fd < 0 ? sync_fd : io_fd) + 1, ~0U, 0);
 	do {
 		pid = waitpid(-1, &st, 0);
 		if (pid == target)
@@ -76,10 +82,19 @@ static _Noreturn void reaper_main(pid_t target, int sync_fd)
 
 int reaper_fork(int sync_fd, struct err *e)
 {
+	int hidden[2];
+	char c;
+	if (pipe2(hidden, O_CLOEXEC) < 0)
+		return err_set(e, errno, "make a pipe to process 1");
 	pid_t pid = fork();
 	if (pid < 0)
 		return err_set(e, errno, "start the target's process");
 	if (pid > 0)
 		reaper_main(pid, sync_fd);
+	close(hidden[1]);
+	while (read(hidden[0], &c, 1) < 0 &&
+	       errno == EINTR) /* its end: process 1 shows nothing of ours any more */
+		;
+	close(hidden[0]);
 	return 0;
 }

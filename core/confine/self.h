@@ -9,6 +9,7 @@
 
 /* privs.c */
 int signals_reset(struct err *e);
+int fds_keep(const struct confinement *c, struct err *e);
 int session_start(struct err *e);
 int fds_apply(const struct confinement *c, struct err *e);
 int rlimits_apply(const struct rlimit_want *want, size_t count, struct err *e);

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define INHERITED_LIMIT_NS (5 * NS_PER_S)
+
 struct run {
 	struct run *next; /* of the live ones of this process */
 	int wire_fd;
@@ -86,61 +88,55 @@ static bool supervisor_reap(struct run *r)
 
 /*
  * Orphans of a dead supervisor come to us, its child subreaper. They are told from children of our own (an editor) by
- * their session: the target leads one that is not ours.
+ * their session: the target leads one that is not ours. Each that is killed leaves its own children to us. Returns how
+ * many were there still when the time was up.
  */
-static bool inherited_kill(const char *children)
+static uint64_t inherited_end(const char *run_id)
 {
-	pid_t ours = getsid(0);
-	bool any = false;
-	for (const char *p = children; *p;) {
-		char *end;
-		pid_t pid = (pid_t) strtol(p, &end, 10);
-		if (end == p)
-			break;
-		p = end + (*end == ' ');
-		if (getsid(pid) == ours || is_supervisor(pid))
-			continue;
-		any = true;
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0); /* its own orphans come to us next */
-	}
-	return any;
-}
-
-static void inherited_end(const char *run_id)
-{
-	char path[64], children[4096];
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	for (int tries = 0; tries < 1000; tries++)
-		if (file_read_small(AT_FDCWD, path, children, sizeof(children)) <= 0 ||
-		    !inherited_kill(children))
-			break;
+	uint64_t deadline = now_ns() + INHERITED_LIMIT_NS, left;
+	pid_t ours = getsid(0), *children;
+	do {
+		size_t count = family_children(getpid(), &children);
+		left = 0;
+		for (size_t k = 0; k < count; k++) {
+			if (getsid(children[k]) == ours || is_supervisor(children[k]))
+				continue;
+			left++;
+			kill(children[k],
+			     SIGKILL); /* a child of ours: its number is its own until it is waited for */
+			waitpid(children[k], NULL, 0);
+		}
+		free(children);
+	} while (left && now_ns() < deadline);
 	sweep_run(run_id);
+	return left;
 }
 
 /* The supervisor is gone without a last word. */
 static struct event *lost(struct run *r)
 {
+	struct event *copy = NULL;
+	struct err e;
+	supervisor_reap(r);
+	uint64_t left = inherited_end(r->id);
 	struct event ev = {
 		.type = EVENT_EXIT,
 		.seq = r->last_seq + 1,
 		.t_ns = r->last_t_ns,
 		.exit = { .verdict = VERDICT_LOST,
 			  .status = -1,
-			  .evidence = "the supervisor died; everything of the run was ended and removed",
+			  .evidence =
+				  left ? "the supervisor died, and not all of the run could be ended"
+				       : "the supervisor died; everything of the run was ended and removed",
 			  .wall_s = UNKNOWN_F64,
 			  .cpu_s = UNKNOWN_F64,
 			  .memory_peak = UNKNOWN_U64,
 			  .processes_peak = UNKNOWN_U64,
 			  .written = UNKNOWN_U64,
 			  .space_peak = UNKNOWN_U64,
-			  .processes_left = 0,
+			  .processes_left = left,
 			  .quiet_after_s = UNKNOWN_F64 }
 	};
-	struct event *copy = NULL;
-	struct err e;
-	supervisor_reap(r);
-	inherited_end(r->id);
 	ssize_t len = event_encode(&ev, r->space, sizeof(r->space));
 	if (len > 0)
 		(void) event_decode(r->space, (size_t) len, &copy, &e);

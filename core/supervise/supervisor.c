@@ -84,6 +84,13 @@ void supervisor_kill(struct supervisor *v, enum verdict why)
 				     &e); /* what it could not do, `end` does again and counts */
 }
 
+static void cancel(struct supervisor *v, const char *by)
+{
+	if (v->facts.killed_for == VERDICT_NONE)
+		v->facts.cancelled_by = by;
+	supervisor_kill(v, VERDICT_CANCELLED);
+}
+
 static void on_grace_over(void *arg)
 {
 	supervisor_kill(arg, VERDICT_CANCELLED);
@@ -146,7 +153,7 @@ static void on_wire(void *arg, uint32_t events)
 	    v->feed.reader_gone) { /* it died or left: nobody watches any more */
 		loop_unwatch_fd(v->loop, fd);
 		v->feed.reader_gone = true;
-		supervisor_kill(v, VERDICT_CANCELLED);
+		cancel(v, "the end of its front end");
 		return;
 	}
 	wire_watch(v);
@@ -156,7 +163,7 @@ static void on_signal(void *arg, int signo)
 {
 	struct supervisor *v = arg;
 	if (signo == SIGTERM || signo == SIGINT)
-		supervisor_kill(v, VERDICT_CANCELLED);
+		cancel(v, "a signal to the supervisor");
 	else if (signo == SIGCHLD)
 		v->reap = true;
 }

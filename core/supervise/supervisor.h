@@ -69,6 +69,7 @@ void group_tick(struct groups *g, struct feed *s);
 struct facts {
 	bool ended; /* the target's wait status is known */
 	int wait_status;
+	const char *cancelled_by; /* who stopped the run; NULL: the person, by a verb */
 	enum verdict killed_for; /* our own kill record */
 	uint64_t killed_at_ns;   /* since the start */
 	int setup_code;          /* errno of a start that failed; 0: it did not */

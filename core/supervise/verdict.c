@@ -148,7 +148,7 @@ static enum verdict by_record(const struct say *s)
 		evidence(s, "called %s, which the policy forbids with on_denied = kill, at %.2f s",
 			 f->policy_call, at);
 		break;
-	case VERDICT_CANCELLED: evidence(s, "stopped by the person at %.2f s", at); break;
+	case VERDICT_CANCELLED: evidence(s, "stopped by %s at %.2f s", f->cancelled_by ? f->cancelled_by : "the person", at); break;
 	default: break;
 	}
 	return f->killed_for;

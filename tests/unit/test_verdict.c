@@ -83,6 +83,8 @@ static const struct row {
 	    "on_output_limit = stop", NULL },
 	{ "policy", { .killed_for = VERDICT_POLICY, .policy_call = "ptrace", .cg = NONE }, VERDICT_POLICY, -1, NULL, "called ptrace", NULL },
 	{ "cancelled", { .killed_for = VERDICT_CANCELLED, .cg = NONE }, VERDICT_CANCELLED, -1, NULL, "stopped by the person", NULL },
+	{ "cancelled by nobody who was asked", { .killed_for = VERDICT_CANCELLED, .cancelled_by = "a signal to the supervisor",
+	    .cg = NONE }, VERDICT_CANCELLED, -1, NULL, "stopped by a signal to the supervisor", NULL },
 	{ "cancelled, ended by itself in the grace", { .killed_for = VERDICT_CANCELLED, .ended = true, .wait_status = EXITED(0), .cg = NONE },
 	    VERDICT_CANCELLED, 0, NULL, "stopped by the person", NULL },
 	{ "nobody reported", { .cg = NONE }, VERDICT_LOST, -1, NULL, "not reported", NULL },
