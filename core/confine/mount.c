@@ -80,9 +80,30 @@ static int tree_clone(const struct mount_op *op, int *ret_fd, struct err *e)
  * then, could not walk through a folder that is closed to others. An ordinary user may only do it in the child's
  * namespace, where the same rights hold; here it is only looked whether they exist.
  */
+/*
+ * A place below a link of the skeleton would be made where the link leads, and before pivot_root an absolute one leads
+ * into the old root: refused.
+ */
+static int places_check(const struct mount_plan *m, struct err *e)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const struct mount_op *link = &m->ops[i];
+		size_t len = strlen(link->dest);
+		if (link->kind != MOUNT_LINK)
+			continue;
+		for (size_t k = 0; k < m->count; k++)
+			if (strncmp(m->ops[k].dest, link->dest, len) == 0 && m->ops[k].dest[len] == '/')
+				return err_say(e, EINVAL, "%s cannot be a place in the view: %s is a link there to %s",
+					       m->ops[k].dest, link->dest, link->source);
+	}
+	return 0;
+}
+
 int mount_plan_open(struct mount_plan *m, struct err *e)
 {
-	int r;
+	int r = places_check(m, e);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < m->count; i++) {
 		struct mount_op *op = &m->ops[i];
 		struct stat st;

@@ -214,10 +214,26 @@ static void test_missing_source_is_named(void **state)
 	mount_plan_done(&m);
 }
 
+/* Before pivot_root an absolute link of the skeleton leads into the host's root. */
+static void test_no_place_below_a_link(void **state)
+{
+	struct mount_plan m = { 0 };
+	struct err e;
+	(void) state;
+	mount_plan_add(&m, (struct mount_op){ .kind = MOUNT_LINK, .source = "/tmp", .dest = "/var/tmp" });
+	mount_plan_add(&m, (struct mount_op){ .kind = MOUNT_BIND, .source = "/usr", .dest = "/var/tmpx" });
+	assert_int_equal(mount_plan_open(&m, &e), 0);
+	mount_plan_add(&m, (struct mount_op){ .kind = MOUNT_BIND, .source = "/usr", .dest = "/var/tmp/x" });
+	assert_int_equal(mount_plan_open(&m, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "/var/tmp/x"));
+	mount_plan_done(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_missing_source_is_named),
+		cmocka_unit_test(test_no_place_below_a_link),
 		cmocka_unit_test(userns_places),
 		cmocka_unit_test(userns_space),
 		cmocka_unit_test(userns_inodes),
