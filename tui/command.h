@@ -4,6 +4,8 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #include <stdbool.h>
 
 /* What the person asked of the face as a whole; every subcommand takes these options. */

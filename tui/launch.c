@@ -77,7 +77,7 @@ static int read_code(const struct request *q, char **ret_code, size_t *ret_len, 
 }
 
 static int find_language(const struct request *q, const char *code, size_t len, const struct language **ret,
-	struct err *e)
+			 struct err *e)
 {
 	if (!q->language) {
 		bool named = q->file && strcmp(q->file, "-") != 0;
@@ -107,7 +107,8 @@ static char **add_finding(char **notes, size_t count, size_t line, const char *w
 {
 	if (count == 0)
 		return notes;
-	FREE char *note = xprintf("the code has %zu %s (first in line %zu): it may not read as it runs", count, what, line);
+	FREE char *note = xprintf("the code has %zu %s (first in line %zu): it may not read as it runs",
+				  count, what, line);
 	return strv_add(notes, note);
 }
 
@@ -116,7 +117,8 @@ static char **look_at_code(const char *code, size_t len, char **notes)
 	struct text_findings f;
 
 	text_inspect(code, len, &f);
-	notes = add_finding(notes, f.bidi, f.first_bidi_line, "characters that change the direction of writing");
+	notes = add_finding(notes, f.bidi, f.first_bidi_line,
+			    "characters that change the direction of writing");
 	notes = add_finding(notes, f.tags, f.first_tag_line, "invisible tag characters");
 	return add_finding(notes, f.controls, f.first_control_line, "control characters");
 }
@@ -199,8 +201,12 @@ static int add_inputs(const struct request *q, struct launch *l, struct err *e)
 		l->input_count++;
 		for (size_t k = 0; k < i; k++)
 			if (same_place(&l->inputs[k], bind))
-				return err_say(e, EINVAL, "--input: \"%s\" and \"%s\" would both be at %s; give each a place of its "
-					"own, PATH:DEST", q->inputs[k], q->inputs[i], bind->dest ? bind->dest : "the default place");
+				return err_say(e, EINVAL,
+					       "--input: \"%s\" and \"%s\" would both be at %s; give each a "
+					       "place of its "
+					       "own, PATH:DEST",
+					       q->inputs[k], q->inputs[i],
+					       bind->dest ? bind->dest : "the default place");
 	}
 	return 0;
 }
@@ -261,7 +267,9 @@ static int add_record(const struct request *q, struct launch *l, struct err *e)
 	if (!*base || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
 		return err_say(e, EISDIR, "--record: %s is a folder; give the name of a new file", q->record);
 	if (lstat(q->record, &st) == 0)
-		return err_say(e, EEXIST, "--record: %s is there already, and recordings are never written over", q->record);
+		return err_say(e, EEXIST,
+			       "--record: %s is there already, and recordings are never written over",
+			       q->record);
 	if (find_folder(folder, &real, e) < 0)
 		return err_in(e, "--record");
 	if (access(real, W_OK | X_OK) < 0)
@@ -280,7 +288,8 @@ static int add_env(const struct request *q, struct launch *l, struct err *e)
 	for (char **a = l->env; a && *a; a++)
 		for (char **b = l->env; b < a; b++)
 			if (strncmp(*a, *b, strcspn(*a, "=") + 1) == 0)
-				return err_say(e, EINVAL, "the variable %.*s was given twice", (int) strcspn(*a, "="), *a);
+				return err_say(e, EINVAL, "the variable %.*s was given twice",
+					       (int) strcspn(*a, "="), *a);
 	return 0;
 }
 
@@ -296,7 +305,8 @@ static int add_stdin(const struct request *q, struct launch *l, struct err *e)
 	if (q->stdin_path && fd < 0)
 		return err_set(e, errno, "--stdin: cannot read %s", name);
 	if (fstat(fd >= 0 ? fd : STDIN_FILENO, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_say(e, EISDIR, "%s%s is a folder, which cannot be read as input", fd >= 0 ? "--stdin: " : "", name);
+		return err_say(e, EISDIR, "%s%s is a folder, which cannot be read as input",
+			       fd >= 0 ? "--stdin: " : "", name);
 	l->stdin_fd = fd >= 0 ? take_fd(&fd) : STDIN_FILENO;
 	return 0;
 }

@@ -22,7 +22,8 @@ static bool terminal_has_color(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && *term && strcmp(term, "dumb") != 0;
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && *term &&
+	       strcmp(term, "dumb") != 0;
 }
 
 /* What locale(7) looks at, in its order. The name of the locale says what the terminal takes; loading it,
@@ -73,7 +74,7 @@ static void hold_standard_descriptors(void)
 void look_init(struct look *look)
 {
 	hold_standard_descriptors();
-	*look = (struct look) {
+	*look = (struct look){
 		.ascii = !terminal_is_utf8(),
 		.color = terminal_has_color(),
 	};
@@ -92,7 +93,8 @@ static const struct option_row *look_option(const char *word)
 
 int look_take(struct look *look, bool leading, int *argc, char **argv, struct err *e)
 {
-	FREE char **own = xcalloc((size_t) *argc + 1, sizeof *own); /* the general options alone, for the parser */
+	FREE char **own =
+		xcalloc((size_t) *argc + 1, sizeof *own); /* the general options alone, for the parser */
 	char **after;
 	int own_count = 1, kept = 1, at = 1, words;
 
@@ -144,25 +146,24 @@ int look_usage(const struct command *const *commands)
 {
 	struct buf out = { 0 };
 
-	buf_str(&out,
-		"Usage: belljar [FILE | -]           the screens, with code staged; nothing runs yet\n"
-		"       belljar COMMAND [OPTIONS]    one of:\n");
+	buf_str(&out, "Usage: belljar [FILE | -]           the screens, with code staged; nothing runs yet\n"
+		      "       belljar COMMAND [OPTIONS]    one of:\n");
 	for (; *commands; commands++)
 		buf_printf(&out, "  %-10s %s\n", (*commands)->name, (*commands)->summary);
-	buf_str(&out,
-		"  help NAME  all about one of them, as does NAME --help\n"
-		"\n");
+	buf_str(&out, "  help NAME  all about one of them, as does NAME --help\n"
+		      "\n");
 	options_help(look_options, &out);
-	buf_str(&out,
-		"  --version\n"
-		"\n"
-		"Status: the target's own, or 124 time, 137 memory, 159 policy, 130 cancelled, 125 not run.\n");
+	buf_str(&out, "  --version\n"
+		      "\n"
+		      "Status: the target's own, or 124 time, 137 memory, 159 policy, 130 cancelled, 125 not "
+		      "run.\n");
 	int status = look_print(out.data);
 	buf_done(&out);
 	return status;
 }
 
-static int unknown_command(const char *word, const char *what, const struct command *const *commands, struct err *e)
+static int unknown_command(const char *word, const char *what, const struct command *const *commands,
+			   struct err *e)
 {
 	const char *names[32] = { NULL };
 	size_t count = 0;
@@ -172,7 +173,7 @@ static int unknown_command(const char *word, const char *what, const struct comm
 	names[count] = "help";
 	const char *near = str_nearest(word, names);
 	return err_say(e, EINVAL, "\"%s\" is %s%s%s; belljar --help lists them", word, what,
-		near ? "; the nearest is " : "", near ? near : "");
+		       near ? "; the nearest is " : "", near ? near : "");
 }
 
 int look_no_help(const struct look *look, const char *name, const struct command *const *commands)
@@ -192,7 +193,7 @@ static int unknown_option(const char *word, struct err *e)
 		names[count++] = row->name;
 	const char *near = str_nearest(word + strspn(word, "-"), names);
 	return err_say(e, EINVAL, "unknown option %s%s%s; belljar --help lists them", word,
-		near ? "; the nearest is --" : "", near ? near : "");
+		       near ? "; the nearest is --" : "", near ? near : "");
 }
 
 int look_check_file(int argc, char *const *argv, const struct command *const *commands, struct err *e)
@@ -203,5 +204,7 @@ int look_check_file(int argc, char *const *argv, const struct command *const *co
 		return 0;
 	if (word[0] == '-')
 		return unknown_option(word, e);
-	return access(word, F_OK) == 0 ? 0 : unknown_command(word, "neither a subcommand nor a file", commands, e);
+	return access(word, F_OK) == 0
+		       ? 0
+		       : unknown_command(word, "neither a subcommand nor a file", commands, e);
 }

@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 		return look_print("belljar " BELLJAR_VERSION "\n");
 	bool help = strcmp(word, "help") == 0;
 	if (help && argc > 2 && (c = find(argv[2])))
-		return dispatch(c, &look, 2, (char *[]) { argv[2], help_word, NULL });
+		return dispatch(c, &look, 2, (char *[]){ argv[2], help_word, NULL });
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (help && argc == 2))
 		return look_usage(commands);
 	if (help)

@@ -89,7 +89,8 @@ static bool is_option(const struct option_row *table, const char *word)
 }
 
 /* `shown` is the option as it was written; `value` what was glued to it, or NULL. */
-static int take(struct parser *p, const struct option_row *row, const char *shown, const char *value, struct err *e)
+static int take(struct parser *p, const struct option_row *row, const char *shown, const char *value,
+		struct err *e)
 {
 	uint64_t bit = UINT64_C(1) << (row - p->table);
 
@@ -103,8 +104,11 @@ static int take(struct parser *p, const struct option_row *row, const char *show
 		if (!next || strcmp(next, "--") == 0)
 			return err_say(e, EINVAL, "%s needs an argument: %s %s", shown, shown, row->argument);
 		if (is_option(p->table, next))
-			return err_say(e, EINVAL, "%s needs an argument, but %s follows; should that be its value, write it as "
-				"--%s=%s", shown, next, row->name, next);
+			return err_say(
+				e, EINVAL,
+				"%s needs an argument, but %s follows; should that be its value, write it as "
+				"--%s=%s",
+				shown, next, row->name, next);
 		value = next;
 		p->at++;
 	}
@@ -131,9 +135,11 @@ static int take_letters(struct parser *p, const char *word, struct err *e)
 		const struct option_row *row = row_by_letter(p->table, *c);
 
 		if (!row && word[2] && row_by_name(p->table, word + 1, strcspn(word + 1, "=")))
-			return err_say(e, EINVAL, "unknown option %s; long names have two dashes: -%s", shown, word);
+			return err_say(e, EINVAL, "unknown option %s; long names have two dashes: -%s", shown,
+				       word);
 		if (!row)
-			return err_say(e, EINVAL, "unknown option -%c in \"%s\"; --help lists them", *c, word);
+			return err_say(e, EINVAL, "unknown option -%c in \"%s\"; --help lists them", *c,
+				       word);
 		if (row->argument)
 			return take(p, row, shown, c[1] ? c + 1 : NULL, e);
 		int r = take(p, row, shown, NULL, e);
@@ -144,7 +150,7 @@ static int take_letters(struct parser *p, const char *word, struct err *e)
 }
 
 int options_parse(const struct option_row *table, void *into, int argc, char **argv, int *ret_words,
-	char ***ret_after, struct err *e)
+		  char ***ret_after, struct err *e)
 {
 	struct parser p = { .table = table, .into = into, .argv = argv, .argc = argc, .at = 1 };
 	int words = 0, r = 0;

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #include "tui/command.h"
 
 #include <stddef.h>

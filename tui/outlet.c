@@ -26,7 +26,7 @@ void outlet_open(struct outlet *o, int fd, struct loop *loop, void (*moved)(void
 	struct stat st;
 	char path[32];
 
-	*o = (struct outlet) { .fd = fd, .in = { .loop = loop, .moved = moved, .arg = arg } };
+	*o = (struct outlet){ .fd = fd, .in = { .loop = loop, .moved = moved, .arg = arg } };
 	if (fstat(fd, &st) < 0)
 		return; /* the first write says why */
 	o->in.socket = S_ISSOCK(st.st_mode);
@@ -60,7 +60,7 @@ static void end(struct outlet *o, int error)
 	o->error = error;
 	o->lost += o->in.waiting.len - o->in.sent;
 	buf_done(&o->in.waiting);
-	o->in.waiting = (struct buf) { 0 };
+	o->in.waiting = (struct buf){ 0 };
 	o->in.sent = 0;
 	if (o->in.watched)
 		loop_unwatch_fd(o->in.loop, o->fd);

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -27,7 +27,7 @@ static const struct {
 };
 
 struct group {
-	char *kind;          /* the JSON that makes two events the same */
+	char *kind; /* the JSON that makes two events the same */
 	struct event *first;
 	uint64_t count;
 };
@@ -40,7 +40,7 @@ struct result {
 	size_t output_cap;
 	struct group groups[LIST_MAX][RESULT_GROUPS_MAX];
 	size_t group_count[LIST_MAX];
-	uint64_t lost[LIST_MAX];          /* events that found no room here or were dropped before */
+	uint64_t lost[LIST_MAX]; /* events that found no room here or were dropped before */
 };
 
 struct result *result_new(const struct launch *l)
@@ -144,7 +144,7 @@ static void group_event(struct result *r, enum list list, struct event *ev)
 		g->count += count;
 		(void) event_free(ev);
 	} else if (r->group_count[list] < RESULT_GROUPS_MAX) {
-		*g = (struct group) { .kind = take_ptr(&kind), .first = ev, .count = count };
+		*g = (struct group){ .kind = take_ptr(&kind), .first = ev, .count = count };
 		r->group_count[list]++;
 	} else {
 		r->lost[list] += count;
@@ -270,7 +270,9 @@ static void put_output(struct buf *out, const struct result *r)
 	uint64_t lost[STREAM_MAX];
 
 	for (int i = 0; i < STREAM_MAX; i++) {
-		uint64_t before = !exit ? 0 : i == STREAM_STDOUT ? exit->exit.stdout_dropped : exit->exit.stderr_dropped;
+		uint64_t before = !exit                ? 0
+				  : i == STREAM_STDOUT ? exit->exit.stdout_dropped
+						       : exit->exit.stderr_dropped;
 		const struct buf *kept = &r->output[i];
 		lost[i] = before == UNKNOWN_U64 ? before : before + r->output_lost[i];
 		size_t len = lost[i] ? whole_characters(kept->data, kept->len) : kept->len;
@@ -325,8 +327,10 @@ static void put_list(struct buf *out, const struct result *r, enum list list)
 		put_group(out, &r->groups[list][i]);
 	}
 	if (r->lost[list])
-		buf_printf(out, "%s{\"type\":\"dropped\",\"what\":\"%s\",\"count\":%" PRIu64 ",\"why\":\"bounded\"}",
-			r->group_count[list] ? "," : "", lists[list].dropped, r->lost[list]);
+		buf_printf(out,
+			   "%s{\"type\":\"dropped\",\"what\":\"%s\",\"count\":%" PRIu64
+			   ",\"why\":\"bounded\"}",
+			   r->group_count[list] ? "," : "", lists[list].dropped, r->lost[list]);
 	buf_str(out, "]");
 }
 

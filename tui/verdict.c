@@ -80,7 +80,8 @@ static void put_dropped(uint64_t bytes, const char *stream, struct buf *out)
 	char size[32];
 
 	if (bytes > 0 && bytes != UNKNOWN_U64)
-		buf_printf(out, "; %s of %s over the limit dropped", format_bytes(bytes, size, sizeof size), stream);
+		buf_printf(out, "; %s of %s over the limit dropped", format_bytes(bytes, size, sizeof size),
+			   stream);
 }
 
 static void put_removed(const struct tally *t, struct buf *out)
@@ -90,7 +91,8 @@ static void put_removed(const struct tally *t, struct buf *out)
 	for (int i = 0; i < TEXT_REMOVED_MAX; i++) {
 		if (!t->removed[i])
 			continue;
-		buf_printf(out, "%s%" PRIu64 " %s", before, t->removed[i], text_removed_name((enum text_removed) i));
+		buf_printf(out, "%s%" PRIu64 " %s", before, t->removed[i],
+			   text_removed_name((enum text_removed) i));
 		before = ", ";
 	}
 }

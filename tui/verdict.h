@@ -13,8 +13,8 @@ struct event;
 
 /* What was counted on the way and is not in the exit event. */
 struct tally {
-	uint64_t denied;                    /* calls refused; what was answered "not available" is no refusal */
-	bool denied_unseen;                 /* they were not watched: none counted does not mean none made */
+	uint64_t denied;    /* calls refused; what was answered "not available" is no refusal */
+	bool denied_unseen; /* they were not watched: none counted does not mean none made */
 	uint64_t removed[TEXT_REMOVED_MAX]; /* sequences taken out of what went to our terminal */
 };
 

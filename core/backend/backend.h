@@ -5,6 +5,8 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #include "core/backend/canary.h"
 #include "core/confine/confine.h"
 #include "core/model/model.h"

@@ -23,16 +23,17 @@ static char *path_shown(const char *path)
 
 static void on_change(void *arg, enum stage_change what, const char *path, uint64_t bytes)
 {
-	static const char *const words[] = { [STAGE_ADDED] = "added",
-					     [STAGE_CHANGED] = "changed",
-					     [STAGE_REMOVED] = "removed" };
+	static const char *const words[] = {
+		[STAGE_ADDED] = "added", [STAGE_CHANGED] = "changed", [STAGE_REMOVED] = "removed"
+	};
 	const struct collector *to = arg;
 	FREE char *shown = path_shown(path);
 	to->changed(to->arg, words[what], shown, bytes);
 }
 
 /* Tells what changed; with --output, `taken` gets what was added and changed. */
-static int report(const struct instance *i, const struct collector *to, struct stage_set *taken, struct err *e)
+static int report(const struct instance *i, const struct collector *to, struct stage_set *taken,
+		  struct err *e)
 {
 	bool overlay = i->upper_dirfd >= 0;
 	const struct stage_view view = { .kind = overlay ? STAGE_UPPER : STAGE_COPY,
@@ -45,13 +46,14 @@ static int report(const struct instance *i, const struct collector *to, struct s
 						 .taken = i->launch->output_dir ? taken : NULL };
 	int untold = stage_report(&view, &listener, e);
 	if (untold > 0)
-		to->passed_over(to->arg, "changed", (uint64_t) untold, "too many, or in folders that cannot be read");
+		to->passed_over(to->arg, "changed", (uint64_t) untold,
+				"too many, or in folders that cannot be read");
 	return untold < 0 ? untold : 0;
 }
 
 /* only: NULL: all there is. */
-static int copy_out(int from_fd, const struct stage_set *only, const struct launch *l, const struct collector *to,
-		    struct err *e)
+static int copy_out(int from_fd, const struct stage_set *only, const struct launch *l,
+		    const struct collector *to, struct err *e)
 {
 	const struct stage_want caps = { .uid = (uid_t) -1,
 					 .gid = (gid_t) -1,
@@ -66,7 +68,8 @@ static int copy_out(int from_fd, const struct stage_set *only, const struct laun
 		to->passed_over(to->arg, what, 1, done.skipped[k].why);
 	}
 	if (done.skipped_count > STAGE_SKIPPED_MAX)
-		to->passed_over(to->arg, "output", done.skipped_count - STAGE_SKIPPED_MAX, "no plain files either");
+		to->passed_over(to->arg, "output", done.skipped_count - STAGE_SKIPPED_MAX,
+				"no plain files either");
 	if (r >= 0 && done.cut)
 		r = err_say(e, EFBIG, "not all of the output was copied to %s: %s", l->output_dir, done.cut);
 	stage_clear(&done);

@@ -22,8 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NAMESPACES \
-	(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS)
+#define NAMESPACES (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS)
 #define INSIDE_UID 1000
 
 static int open_inside(const struct instance *i, const char *below, int *ret_fd, struct err *e)
@@ -96,7 +95,8 @@ static int namespaces_confine(struct instance *i, struct mount_plan *m, const st
 	struct confinement c = {
 		.clone_flags = NAMESPACES | (p->network == NETWORK_NONE ? CLONE_NEWNET : 0),
 		.host_uid = target_uid(i->launch),
-		.host_gid = target_gid(i->launch), .inside_uid = INSIDE_UID,
+		.host_gid = target_gid(i->launch),
+		.inside_uid = INSIDE_UID,
 		.cgroup = i->cgroup,
 		.mounts = m,
 		.hostname = "belljar",

@@ -315,7 +315,8 @@ static int copy_tree(struct copy *c, struct err *e)
 static void copy_init(struct copy *c, const struct stage_want *want, bool out, struct stage_done *done)
 {
 	*c = (struct copy){ .want = want, .out = out, .bytes_left = want->max_bytes, .done = done };
-	walk_init(&c->walk, !want->only && want->max_files < STAGE_FILES_MAX ? want->max_files : STAGE_FILES_MAX);
+	walk_init(&c->walk,
+		  !want->only && want->max_files < STAGE_FILES_MAX ? want->max_files : STAGE_FILES_MAX);
 }
 
 /* ---- the way in ---- */

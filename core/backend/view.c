@@ -193,10 +193,11 @@ static int places_check(int root_fd, const char *root, char *const *places, stru
 		FREE char *top = xstrndup(*place + 1, len);
 		if ((*place)[1 + len] && !is_ours(top, places) &&
 		    fstatat(root_fd, top, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return err_say(e, EINVAL,
-				       "%s cannot be shown: /%s belongs to root = %s, which is shown as it is; "
-				       "choose a place elsewhere",
-				       *place, top, root);
+			return err_say(
+				e, EINVAL,
+				"%s cannot be shown: /%s belongs to root = %s, which is shown as it is; "
+				"choose a place elsewhere",
+				*place, top, root);
 	}
 	return 0;
 }

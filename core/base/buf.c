@@ -119,13 +119,13 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 void buf_done(struct buf *b)
 {
 	free(b->data);
-	*b = (struct buf) { 0 };
+	*b = (struct buf){ 0 };
 }
 
 char *buf_steal(struct buf *b)
 {
 	buf_add(b, NULL, 0); /* an empty one is "", not NULL */
 	char *data = b->data;
-	*b = (struct buf) { 0 };
+	*b = (struct buf){ 0 };
 	return data;
 }

@@ -9,8 +9,9 @@
 #pragma once
 
 struct err {
-	int code;       /* an errno, never 0 once set */
-	char text[508]; /* one sentence for a person: what was tried on which object, why it failed, what would be right */
+	int code; /* an errno, never 0 once set */
+	char text
+		[508]; /* one sentence for a person: what was tried on which object, why it failed, what would be right */
 };
 
 /* err_set: "what you say: Permission denied". The errno's text is added. Returns -code. `e` may be NULL. */

@@ -115,13 +115,13 @@ static void sources_reserve(struct loop *l, int fd)
 		return;
 	l->sources = xrealloc(l->sources, cap * sizeof(*l->sources));
 	for (size_t i = l->source_cap; i < cap; i++)
-		l->sources[i] = (struct source) { 0 };
+		l->sources[i] = (struct source){ 0 };
 	l->source_cap = cap;
 }
 
 static struct epoll_event event_for(int fd, uint32_t generation, uint32_t epoll_events)
 {
-	return (struct epoll_event) {
+	return (struct epoll_event){
 		.events = epoll_events,
 		.data.u64 = (uint64_t) generation << 32 | (uint32_t) fd,
 	};
@@ -135,7 +135,7 @@ int loop_watch_fd(struct loop *l, int fd, uint32_t epoll_events, loop_fd_fn fn, 
 		return err_set(e, errno, "watch descriptor %d", fd);
 	}
 	sources_reserve(l, fd);
-	l->sources[fd] = (struct source) { .fn = fn, .arg = arg, .generation = l->generation };
+	l->sources[fd] = (struct source){ .fn = fn, .arg = arg, .generation = l->generation };
 	return 0;
 }
 
@@ -153,7 +153,7 @@ void loop_unwatch_fd(struct loop *l, int fd)
 	struct source *s = source_at(l, fd);
 	if (!s)
 		return;
-	*s = (struct source) { 0 };
+	*s = (struct source){ 0 };
 	(void) epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
@@ -194,7 +194,7 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 }
 
 int loop_timer(struct loop *l, uint64_t first_ns, uint64_t every_ns, loop_timer_fn fn, void *arg,
-    struct err *e)
+	       struct err *e)
 {
 	do
 		l->last_id = l->last_id == INT_MAX ? 1 : l->last_id + 1;
@@ -204,7 +204,7 @@ int loop_timer(struct loop *l, uint64_t first_ns, uint64_t every_ns, loop_timer_
 		l->timers = xrealloc(l->timers, l->timer_cap * sizeof(*l->timers));
 	}
 	int id = l->last_id;
-	l->timers[l->timer_count++] = (struct timer) {
+	l->timers[l->timer_count++] = (struct timer){
 		.due_ns = add_saturated(now_ns(), first_ns),
 		.every_ns = every_ns,
 		.fn = fn,

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>

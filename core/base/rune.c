@@ -26,7 +26,7 @@ enum rune_class rune_class(uint32_t rune)
 		else
 			high = middle;
 	}
-	return (enum rune_class) (class_starts[low] & 0xf);
+	return (enum rune_class)(class_starts[low] & 0xf);
 }
 
 /*

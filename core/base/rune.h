@@ -4,6 +4,8 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #include <stddef.h>
 #include <stdint.h>
 

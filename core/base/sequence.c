@@ -145,12 +145,12 @@ static const struct {
 	const char *finals;
 } screen_pairs[] = {
 	{ 0, "@ABCDEFGHIJKLMPSTXZ`abdefghlmnqrstu" },
-	{ ' ', "q@A" },      /* cursor shape, scrolling sideways */
-	{ '!', "p" },        /* soft reset */
-	{ '#', "PQRpq{}" },  /* saved colours */
-	{ '$', "rtvxz{|" },  /* rectangles, columns */
-	{ '*', "x|" },       /* rectangles, lines */
-	{ '\'', "}~" },      /* columns inserted and deleted */
+	{ ' ', "q@A" },     /* cursor shape, scrolling sideways */
+	{ '!', "p" },       /* soft reset */
+	{ '#', "PQRpq{}" }, /* saved colours */
+	{ '$', "rtvxz{|" }, /* rectangles, columns */
+	{ '*', "x|" },      /* rectangles, lines */
+	{ '\'', "}~" },     /* columns inserted and deleted */
 };
 
 static enum text_removed csi_kind(const struct text_sequence *q)

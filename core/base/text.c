@@ -33,12 +33,13 @@
 
 enum state {
 	GROUND,
-	ESCAPE,     /* after ESC, its intermediates included */
+	ESCAPE, /* after ESC, its intermediates included */
 	CSI,
 	STRING,     /* OSC, DCS, SOS, PM, APC, title of screen(1) */
 	STRING_ESC, /* ESC in one of those: its end, if a backslash follows */
 };
 
+/* clang-format off */
 static const char *const removed_names[TEXT_REMOVED_MAX] = {
 	[TEXT_CLIPBOARD] = "clipboard",
 	[TEXT_TITLE] = "title",
@@ -56,6 +57,7 @@ static const char *const removed_names[TEXT_REMOVED_MAX] = {
 	[TEXT_MARKS] = "marks",
 	[TEXT_INVALID] = "invalid",
 };
+/* clang-format on */
 
 const char *text_removed_name(enum text_removed kind)
 {
@@ -118,7 +120,7 @@ static void show_sequence(struct scrub *s, struct buf *out)
 
 static void sequence_begin(struct scrub *s, size_t bytes, char intro)
 {
-	s->in.sequence = (struct text_sequence) { .bytes = bytes, .intro = intro };
+	s->in.sequence = (struct text_sequence){ .bytes = bytes, .intro = intro };
 	s->in.state = intro == 0 ? ESCAPE : intro == '[' ? CSI : STRING;
 }
 

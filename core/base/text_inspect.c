@@ -66,9 +66,9 @@ bool text_is_utf8(const void *data, size_t len)
 
 struct inspection {
 	struct text_findings *found;
-	size_t line, length;      /* where we are: number of the line, characters so far */
-	bool selected;            /* the last character was a variation selector */
-	bool lf;                  /* some line ends in a bare newline */
+	size_t line, length; /* where we are: number of the line, characters so far */
+	bool selected;       /* the last character was a variation selector */
+	bool lf;             /* some line ends in a bare newline */
 };
 
 static void line_ends(struct inspection *in)
@@ -144,7 +144,7 @@ void text_inspect(const char *code, size_t len, struct text_findings *ret)
 	const uint8_t *p = (const uint8_t *) code, *end = p + len;
 	struct inspection in = { .found = ret, .line = 1 };
 
-	*ret = (struct text_findings) { 0 };
+	*ret = (struct text_findings){ 0 };
 	if (len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
 		ret->bom = true;
 		p += 3;

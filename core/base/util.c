@@ -234,9 +234,10 @@ static const char *format_long(uint64_t s, char *buf, size_t size)
 
 const char *format_ns(uint64_t ns, char *buf, size_t size)
 {
-	static const struct { uint64_t one; const char *unit; } small[] = {
-		{ 1, "ns" }, { 1000, "us" }, { NS_PER_MS, "ms" }, { NS_PER_S, "s" }
-	};
+	static const struct {
+		uint64_t one;
+		const char *unit;
+	} small[] = { { 1, "ns" }, { 1000, "us" }, { NS_PER_MS, "ms" }, { NS_PER_S, "s" } };
 	uint64_t s = ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2);
 	if (s >= 60)
 		return format_long(s, buf, size);

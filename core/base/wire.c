@@ -28,7 +28,7 @@ static void put(struct wire_out *w, const void *data, size_t len)
 
 void wire_begin(struct wire_out *w, void *space, size_t size, uint8_t type)
 {
-	*w = (struct wire_out) { .data = space, .cap = size < WIRE_FRAME_MAX ? size : WIRE_FRAME_MAX };
+	*w = (struct wire_out){ .data = space, .cap = size < WIRE_FRAME_MAX ? size : WIRE_FRAME_MAX };
 	wire_put_u8(w, type);
 	wire_put_u8(w, WIRE_VERSION);
 }
@@ -68,13 +68,13 @@ void wire_put_str(struct wire_out *w, const char *s)
 
 int wire_open(struct wire_in *r, const void *frame, size_t len, uint8_t *ret_type, struct err *e)
 {
-	*r = (struct wire_in) { .bad = true };
+	*r = (struct wire_in){ .bad = true };
 	if (len < 2 || len > WIRE_FRAME_MAX)
 		return err_say(e, EPROTO, "frame of %zu bytes: must have 2 to %u", len, WIRE_FRAME_MAX);
 	const uint8_t *bytes = frame;
 	if (bytes[1] != WIRE_VERSION)
 		return err_say(e, EPROTO, "frame of version %u: must be %d", bytes[1], WIRE_VERSION);
-	*r = (struct wire_in) { .p = bytes + 2, .end = bytes + len };
+	*r = (struct wire_in){ .p = bytes + 2, .end = bytes + len };
 	*ret_type = bytes[0];
 	return 0;
 }
@@ -210,7 +210,7 @@ int wire_pair(int ret_fds[2], struct err *e)
 			return err_set(e, errno, "size of a socket's send buffer");
 		if (got < (int) WIRE_FRAME_MAX + 1024)
 			return err_say(e, ENOBUFS, "net.core.wmem_max is below the %u bytes of a frame",
-			    WIRE_FRAME_MAX);
+				       WIRE_FRAME_MAX);
 	}
 	ret_fds[0] = take_fd(&a);
 	ret_fds[1] = take_fd(&b);

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define REMOVE_WAIT_NS (500 * NS_PER_MS)
-#define REMOVE_DEPTH 8 /* of groups below a run's own, which only a nested manager makes */
+#define REMOVE_DEPTH   8 /* of groups below a run's own, which only a nested manager makes */
 
 /*
  * Best first. Our own group of version 2 costs nothing and is nobody else's; a scope costs a question; an

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #include "core/base/base.h"
 #include "core/confine/confine.h"
 #include "core/model/model.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define FREEZE_WAIT_NS (200 * NS_PER_MS)
-#define KILL_WAIT_NS (2 * NS_PER_S)
+#define KILL_WAIT_NS   (2 * NS_PER_S)
 
 static int limit_memory(struct cgroup *c, const struct cgroup_leaf *l, uint64_t bytes, struct err *e)
 {

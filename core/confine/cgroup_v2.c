@@ -15,11 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NEEDED (CG_MEMORY | CG_PIDS)
+#define NEEDED         (CG_MEMORY | CG_PIDS)
 #define FREEZE_WAIT_NS (200 * NS_PER_MS)
-#define KILL_WAIT_NS (2 * NS_PER_S)
-#define ANCESTORS_MAX 64
-#define MOVE_TRIES 4 /* what is forked while we move others is moved in the next round */
+#define KILL_WAIT_NS   (2 * NS_PER_S)
+#define ANCESTORS_MAX  64
+#define MOVE_TRIES     4 /* what is forked while we move others is moved in the next round */
 
 /* The words of cgroup.controllers or cgroup.subtree_control that mean something to us. */
 static unsigned words_of(int dirfd, const char *file)

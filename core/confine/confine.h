@@ -6,6 +6,8 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #include "core/base/err.h"
 #include "core/model/model.h"
 

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 /* Newer than the headers of some distributions that we build on; numbers from include/uapi/linux/landlock.h. */
-#define FS_REFER (1ULL << 13)
-#define FS_TRUNCATE (1ULL << 14)
-#define FS_IOCTL_DEV (1ULL << 15)
-#define NET_BIND_TCP (1ULL << 0)
-#define NET_CONNECT_TCP (1ULL << 1)
+#define FS_REFER            (1ULL << 13)
+#define FS_TRUNCATE         (1ULL << 14)
+#define FS_IOCTL_DEV        (1ULL << 15)
+#define NET_BIND_TCP        (1ULL << 0)
+#define NET_CONNECT_TCP     (1ULL << 1)
 #define SCOPE_ABSTRACT_UNIX (1ULL << 0)
-#define SCOPE_SIGNAL (1ULL << 1)
+#define SCOPE_SIGNAL        (1ULL << 1)
 
 struct ruleset_attr { /* struct landlock_ruleset_attr as of ABI 6; older kernels take a shorter one */
 	uint64_t fs, net, scoped;

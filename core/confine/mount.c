@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #ifndef OPEN_TREE_CLONE
-#define OPEN_TREE_CLONE 1
+#define OPEN_TREE_CLONE   1
 #define OPEN_TREE_CLOEXEC O_CLOEXEC
 #endif
 /* A new root is put together on this folder of the old one; it exists everywhere, and all sources are open by then. */
@@ -93,7 +93,8 @@ static int places_check(const struct mount_plan *m, struct err *e)
 			continue;
 		for (size_t k = 0; k < m->count; k++)
 			if (strncmp(m->ops[k].dest, link->dest, len) == 0 && m->ops[k].dest[len] == '/')
-				return err_say(e, EINVAL, "%s cannot be a place in the view: %s is a link there to %s",
+				return err_say(e, EINVAL,
+					       "%s cannot be a place in the view: %s is a link there to %s",
 					       m->ops[k].dest, link->dest, link->source);
 	}
 	return 0;
@@ -265,20 +266,26 @@ static int carry_out(const struct builder *b, const struct mount_op *op, int tre
 		return r;
 	switch (op->kind) {
 	case MOUNT_BIND:
-	case MOUNT_DEVICE: return attach_clone(b, op, tree_fd, e);
-	case MOUNT_WORK: return attach_work(b, op, e);
-	case MOUNT_OVERLAY: return attach_overlay(b, op, e);
+	case MOUNT_DEVICE:
+		return attach_clone(b, op, tree_fd, e);
+	case MOUNT_WORK:
+		return attach_work(b, op, e);
+	case MOUNT_OVERLAY:
+		return attach_overlay(b, op, e);
 	case MOUNT_PROC:
 		r = skeleton_dir(b->root_fd, op->dest, 0555, e);
 		return r < 0 ? r : attach_new(b, "proc", NULL, op->dest, e);
-	case MOUNT_DIR: return skeleton_dir(b->root_fd, op->dest, op->mode, e);
+	case MOUNT_DIR:
+		return skeleton_dir(b->root_fd, op->dest, op->mode, e);
 	case MOUNT_LINK:
 		if (symlinkat(op->source, b->root_fd, op->dest + 1) < 0 && errno != EEXIST)
 			return err_set(e, errno, "make the link %s in the view", op->dest);
 		return 0;
 	case MOUNT_FILE:
-	case MOUNT_WRITE: return skeleton_file(b->root_fd, op, e);
-	case MOUNT_READ_ONLY: return make_read_only(b, op, e);
+	case MOUNT_WRITE:
+		return skeleton_file(b->root_fd, op, e);
+	case MOUNT_READ_ONLY:
+		return make_read_only(b, op, e);
 	}
 	return 0;
 }

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CALL_MAX 1024 /* one more than the largest number that any rule can name; Linux 6.18 has 470 */
+#define CALL_MAX       1024 /* one more than the largest number that any rule can name; Linux 6.18 has 470 */
 #define CALL_ELSEWHERE (-1000) /* a call of other architectures only */
-#define X32_BIT UINT32_C(0x40000000)
-#define PROGRAM_MAX BPF_MAXINSNS
+#define X32_BIT        UINT32_C(0x40000000)
+#define PROGRAM_MAX    BPF_MAXINSNS
 
 uint32_t native_arch(void); /* AUDIT_ARCH_* of this program */
 

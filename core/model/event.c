@@ -458,16 +458,24 @@ int verdict_status(const struct event *exit_event)
 	case VERDICT_OK:
 	case VERDICT_FAILED:
 	case VERDICT_PROCESSES:
-	case VERDICT_WRITE_SPACE: return own_status;
-	case VERDICT_SIGNALLED: return own > 128 ? own_status : status_of_signal(exit_event->exit.signal);
+	case VERDICT_WRITE_SPACE:
+		return own_status;
+	case VERDICT_SIGNALLED:
+		return own > 128 ? own_status : status_of_signal(exit_event->exit.signal);
 	case VERDICT_MEMORY: /* the target's own where it ended itself after an allocation was refused */
 		return own > 0 && !exit_event->exit.signal ? own_status : 137;
 	case VERDICT_WALL_TIME:
-	case VERDICT_CPU_TIME: return 124;
-	case VERDICT_OUTPUT: return 137;
-	case VERDICT_POLICY: return 159;
-	case VERDICT_CANCELLED: return 130;
-	case VERDICT_SETUP_ERROR: return own == 126 || own == 127 ? own_status : 125;
-	default: return 125;
+	case VERDICT_CPU_TIME:
+		return 124;
+	case VERDICT_OUTPUT:
+		return 137;
+	case VERDICT_POLICY:
+		return 159;
+	case VERDICT_CANCELLED:
+		return 130;
+	case VERDICT_SETUP_ERROR:
+		return own == 126 || own == 127 ? own_status : 125;
+	default:
+		return 125;
 	}
 }

@@ -113,14 +113,20 @@ static bool field_known(const void *base, const struct event_field *f)
 	const void *at = field_cptr(base, f);
 
 	switch (f->kind) {
-	case FIELD_U64: return u64_known(*(const uint64_t *) at);
-	case FIELD_I64: return *(const int64_t *) at >= 0;
-	case FIELD_F64: return f64_known(*(const double *) at);
+	case FIELD_U64:
+		return u64_known(*(const uint64_t *) at);
+	case FIELD_I64:
+		return *(const int64_t *) at >= 0;
+	case FIELD_F64:
+		return f64_known(*(const double *) at);
 	case FIELD_WORD:
 		return *(const unsigned *) at < f->words->count && *f->words->names[*(const unsigned *) at];
-	case FIELD_STR: return *(const char *const *) at != NULL;
-	case FIELD_BYTES: return true;
-	default: return field_count(base, f) > 0;
+	case FIELD_STR:
+		return *(const char *const *) at != NULL;
+	case FIELD_BYTES:
+		return true;
+	default:
+		return field_count(base, f) > 0;
 	}
 }
 
@@ -130,14 +136,30 @@ static void put_value(const void *base, const struct event_field *f, struct buf 
 
 	switch (f->kind) {
 	case FIELD_U64:
-	case FIELD_I64: /* known, so not negative */ put_u64(*(const uint64_t *) at, out); break;
-	case FIELD_F64: put_micro((uint64_t) (*(const double *) at * 1e6 + 0.5), out); break;
-	case FIELD_WORD: put_str(f->words->names[*(const unsigned *) at], out); break;
-	case FIELD_STR: put_str(*(const char *const *) at, out); break;
-	case FIELD_BYTES: json_text(*(const char *const *) at, field_count(base, f), out); break;
-	case FIELD_STRS: put_strs(*(const char *const *const *) at, field_count(base, f), out); break;
-	case FIELD_LIST: put_list(*(const char *const *) at, field_count(base, f), f->items, out); break;
-	case FIELD_MAP: put_map(*(const char *const *) at, field_count(base, f), f->items, out); break;
+	case FIELD_I64: /* known, so not negative */
+		put_u64(*(const uint64_t *) at, out);
+		break;
+	case FIELD_F64:
+		put_micro((uint64_t) (*(const double *) at * 1e6 + 0.5), out);
+		break;
+	case FIELD_WORD:
+		put_str(f->words->names[*(const unsigned *) at], out);
+		break;
+	case FIELD_STR:
+		put_str(*(const char *const *) at, out);
+		break;
+	case FIELD_BYTES:
+		json_text(*(const char *const *) at, field_count(base, f), out);
+		break;
+	case FIELD_STRS:
+		put_strs(*(const char *const *const *) at, field_count(base, f), out);
+		break;
+	case FIELD_LIST:
+		put_list(*(const char *const *) at, field_count(base, f), f->items, out);
+		break;
+	case FIELD_MAP:
+		put_map(*(const char *const *) at, field_count(base, f), f->items, out);
+		break;
 	}
 }
 
@@ -371,15 +393,33 @@ static void get_field(struct get *g, void *base, const json_t *v, const struct e
 	size_t len;
 
 	switch (f->kind) {
-	case FIELD_U64: get_u64(g, at, v, f); break;
-	case FIELD_I64: get_i64(g, at, v, f); break;
-	case FIELD_F64: get_f64(g, at, v, f); break;
-	case FIELD_WORD: get_word(g, at, v, f); break;
-	case FIELD_STR: *(const char **) at = absent(v) ? NULL : get_text(g, v, f->name, false, &len); break;
-	case FIELD_BYTES: get_bytes(g, base, v, f); break;
-	case FIELD_STRS: get_strs(g, base, v, f); break;
-	case FIELD_LIST: get_list(g, base, v, f); break;
-	case FIELD_MAP: get_map(g, base, v, f); break;
+	case FIELD_U64:
+		get_u64(g, at, v, f);
+		break;
+	case FIELD_I64:
+		get_i64(g, at, v, f);
+		break;
+	case FIELD_F64:
+		get_f64(g, at, v, f);
+		break;
+	case FIELD_WORD:
+		get_word(g, at, v, f);
+		break;
+	case FIELD_STR:
+		*(const char **) at = absent(v) ? NULL : get_text(g, v, f->name, false, &len);
+		break;
+	case FIELD_BYTES:
+		get_bytes(g, base, v, f);
+		break;
+	case FIELD_STRS:
+		get_strs(g, base, v, f);
+		break;
+	case FIELD_LIST:
+		get_list(g, base, v, f);
+		break;
+	case FIELD_MAP:
+		get_map(g, base, v, f);
+		break;
 	}
 }
 

@@ -81,16 +81,26 @@ static void put_field(struct put *p, const void *base, const struct event_field 
 		p->invalid |= !number_fits(*(const uint64_t *) at, f);
 		wire_put_u64(&p->out, *(const uint64_t *) at);
 		break;
-	case FIELD_F64: put_f64(p, *(const double *) at); break;
-	case FIELD_WORD: put_word(p, *(const unsigned *) at, f); break;
+	case FIELD_F64:
+		put_f64(p, *(const double *) at);
+		break;
+	case FIELD_WORD:
+		put_word(p, *(const unsigned *) at, f);
+		break;
 	case FIELD_STR:
 		p->invalid |= (f->flags & FIELD_REQUIRED) && !*(const char *const *) at;
 		put_str(p, *(const char *const *) at);
 		break;
-	case FIELD_BYTES: wire_put_bytes(&p->out, *(const char *const *) at, field_count(base, f)); break;
-	case FIELD_STRS: put_strs(p, *(const char *const *const *) at, field_count(base, f)); break;
+	case FIELD_BYTES:
+		wire_put_bytes(&p->out, *(const char *const *) at, field_count(base, f));
+		break;
+	case FIELD_STRS:
+		put_strs(p, *(const char *const *const *) at, field_count(base, f));
+		break;
 	case FIELD_LIST:
-	case FIELD_MAP: put_items(p, *(const char *const *) at, field_count(base, f), f); break;
+	case FIELD_MAP:
+		put_items(p, *(const char *const *) at, field_count(base, f), f);
+		break;
 	}
 }
 
@@ -229,16 +239,28 @@ static void get_field(struct get *g, void *base, const struct event_field *f)
 {
 	switch (f->kind) {
 	case FIELD_U64:
-	case FIELD_I64: get_number(g, base, f); break;
-	case FIELD_F64: get_f64(g, base, f); break;
-	case FIELD_WORD: get_word(g, base, f); break;
+	case FIELD_I64:
+		get_number(g, base, f);
+		break;
+	case FIELD_F64:
+		get_f64(g, base, f);
+		break;
+	case FIELD_WORD:
+		get_word(g, base, f);
+		break;
 	case FIELD_STR:
 		*(const char **) field_ptr(base, f) = get_str(g, f->name, f->flags & FIELD_REQUIRED);
 		break;
-	case FIELD_BYTES: get_bytes(g, base, f); break;
-	case FIELD_STRS: get_strs(g, base, f); break;
+	case FIELD_BYTES:
+		get_bytes(g, base, f);
+		break;
+	case FIELD_STRS:
+		get_strs(g, base, f);
+		break;
 	case FIELD_LIST:
-	case FIELD_MAP: get_items(g, base, f); break;
+	case FIELD_MAP:
+		get_items(g, base, f);
+		break;
 	}
 }
 

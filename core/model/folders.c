@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define DATA_FALLBACK "/usr/local/share/belljar" /* named in messages where nothing was found */
-#define LEVELS_MAX 4 /* build/tests/unit/test_x is three below the folder that holds presets/ */
+#define LEVELS_MAX    4 /* build/tests/unit/test_x is three below the folder that holds presets/ */
 
 static bool data_is_at(const char *folder)
 {
@@ -88,7 +88,7 @@ static char *xdg_base(enum xdg which, struct err *e)
 		return session;
 	if (home == NULL || *home != '/') {
 		err_say(e, ENOENT, "neither %s nor HOME says where files may be kept; set one of them",
-		    xdg_bases[which].variable);
+			xdg_bases[which].variable);
 		return NULL;
 	}
 	return xprintf("%s/%s", home, xdg_bases[which].below_home);

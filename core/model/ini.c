@@ -67,8 +67,9 @@ const char *ini_nearest(const char *word, const char *const *names, char *buf, s
 /* Hands an entry to the caller; its fault gets file and line. */
 static void entry_tell(struct reader *r, const char *section, const char *key, const char *value)
 {
-	const struct ini_entry entry = { .file = r->file, .line = r->line, .section = section, .key = key,
-	    .value = value };
+	const struct ini_entry entry = {
+		.file = r->file, .line = r->line, .section = section, .key = key, .value = value
+	};
 	struct err e = { 0 };
 
 	if (r->fn(r->arg, &entry, &e) < 0)
@@ -200,7 +201,7 @@ static int entry_found(void *arg, const char *section, const char *key, const ch
 
 	if (first != NULL) {
 		ini_fault(r->faults, r->file, r->line, "'%s' stands twice in [%s]; the first is in line %u",
-		    key, section, first->line);
+			  key, section, first->line);
 		return 1;
 	}
 	if (r->seen_count == INI_ENTRY_MAX) {
@@ -209,17 +210,18 @@ static int entry_found(void *arg, const char *section, const char *key, const ch
 		return 1;
 	}
 	r->seen = xrealloc(r->seen, (r->seen_count + 1) * sizeof(*r->seen));
-	r->seen[r->seen_count++] = (struct seen) { .section = xstrdup(section), .key = xstrdup(key),
-	    .line = r->line };
+	r->seen[r->seen_count++] =
+		(struct seen){ .section = xstrdup(section), .key = xstrdup(key), .line = r->line };
 	entry_tell(r, section, key, value);
 	return 1;
 }
 
 void ini_read_text(const char *file, const char *text, size_t len, ini_fn fn, void *arg,
-    struct ini_faults *faults)
+		   struct ini_faults *faults)
 {
-	struct reader r = { .file = file, .p = text, .end = text + len, .fn = fn, .arg = arg,
-	    .faults = faults };
+	struct reader r = {
+		.file = file, .p = text, .end = text + len, .fn = fn, .arg = arg, .faults = faults
+	};
 	size_t faults_before = faults->count;
 
 	if (len > INI_FILE_MAX) {

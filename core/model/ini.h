@@ -11,11 +11,11 @@
 
 struct err;
 
-#define INI_FILE_MAX (256u << 10) /* bytes; a larger file is no preset */
-#define INI_LINE_MAX 1000         /* bytes; longer lines are refused, never cut */
-#define INI_NAME_MAX 40           /* bytes of a section or a key: the library cuts at 49 without a word */
-#define INI_ENTRY_MAX 2000        /* keys of one file */
-#define INI_FAULT_MAX 100         /* faults told; more are counted only */
+#define INI_FILE_MAX  (256u << 10) /* bytes; a larger file is no preset */
+#define INI_LINE_MAX  1000         /* bytes; longer lines are refused, never cut */
+#define INI_NAME_MAX  40           /* bytes of a section or a key: the library cuts at 49 without a word */
+#define INI_ENTRY_MAX 2000         /* keys of one file */
+#define INI_FAULT_MAX 100          /* faults told; more are counted only */
 
 /* One "key = value", or the begin of a section (key and value NULL). Borrowed, for the call. */
 struct ini_entry {
@@ -34,7 +34,7 @@ struct ini_faults {
 };
 /* ini_fault: adds one; line 0 is the file as a whole. */
 void ini_fault(struct ini_faults *f, const char *file, unsigned line, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+	__attribute__((format(printf, 4, 5)));
 void ini_faults_done(struct ini_faults *f);
 
 /*
@@ -44,7 +44,7 @@ void ini_faults_done(struct ini_faults *f);
  * `fn` in their order.
  */
 void ini_read_text(const char *file, const char *text, size_t len, ini_fn fn, void *arg,
-    struct ini_faults *faults);
+		   struct ini_faults *faults);
 
 /* ini_nearest: appends "; did you mean 'memory'?" where a name of the NULL-terminated list is near enough.
  * Returns buf. */

@@ -16,7 +16,7 @@ struct err;
 /* json_base64: the second form of json_text, whatever the bytes are. Appended. */
 void json_base64(const char *bytes, size_t len, struct buf *out);
 
-#define JSON_DEPTH_MAX 16
+#define JSON_DEPTH_MAX  16
 #define JSON_VALUES_MAX (64u << 10)
 
 /* json_line: an object with no key twice, within the bounds above. Gives: json_decref; NULL and an error

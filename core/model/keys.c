@@ -62,7 +62,7 @@ static int word_set(struct policy *p, const struct preset_key *k, const char *va
 		buf_printf(&all, "%s%s", i != 0 ? " | " : "", names[i]);
 	}
 	int r = err_say(e, EINVAL, "'%.60s' is no value of '%s' in [%s]%s (%s)", value, k->name, k->section,
-	    ini_nearest(value, names, near, sizeof(near)), all.data);
+			ini_nearest(value, names, near, sizeof(near)), all.data);
 	buf_done(&all);
 	return r;
 }
@@ -87,7 +87,7 @@ static int switch_set(struct policy *p, const struct preset_key *k, const char *
 
 	if (strcmp(value, k->words[0].word) != 0 && strcmp(value, k->words[1].word) != 0)
 		return err_say(e, EINVAL, "'%.60s' is no value of '%s' in [%s] (%s | %s)", value, k->name,
-		    k->section, k->words[0].word, k->words[1].word);
+			       k->section, k->words[0].word, k->words[1].word);
 	*field = strcmp(value, k->words[1].word) == 0;
 	return 0;
 }
@@ -119,7 +119,7 @@ static int name_set(struct policy *p, const struct preset_key *k, const char *va
 {
 	if (!named_ok(value))
 		return err_say(e, EINVAL, "'%.64s' is no name; names are of a-z, 0-9, '-', '_' and '.'",
-		    value);
+			       value);
 	return text_set(p, k, value, e);
 }
 
@@ -144,7 +144,8 @@ static int run_as_set(struct policy *p, const struct preset_key *k, const char *
 	/* 0 would give root's own id to the target; the last value means "no change" to setuid(2)'s kin. */
 	if (str_to_u64(value, &id) < 0 || id == 0 || id >= UINT32_MAX)
 		return err_say(e, EINVAL,
-		    "'%s' cannot be '%.40s'; write an unprivileged user's number, as 65534", k->name, value);
+			       "'%s' cannot be '%.40s'; write an unprivileged user's number, as 65534",
+			       k->name, value);
 	p->run_as = (uint32_t) id;
 	return 0;
 }
@@ -167,7 +168,7 @@ static int spare_set(struct policy *p, const struct preset_key *k, const char *v
 /* Splits a value and takes it for the key's list once each word has passed `check`, which may put another
  * in its place. */
 static int list_take(struct policy *p, const struct preset_key *k, const char *value,
-    int (*check)(const struct preset_key *k, char **word, struct err *e), struct err *e)
+		     int (*check)(const struct preset_key *k, char **word, struct err *e), struct err *e)
 {
 	char ***field = field_of(p, k), **list = strv_split(value);
 
@@ -202,14 +203,15 @@ static int path_check(const struct preset_key *k, char **path, struct err *e)
 		*path = whole;
 	}
 	if (**path != '/')
-		return err_say(e, EINVAL,
-		    "'%.100s' in '%s' is no absolute path (paths with blanks cannot be given here)",
-		    *path, k->name);
+		return err_say(
+			e, EINVAL,
+			"'%.100s' in '%s' is no absolute path (paths with blanks cannot be given here)",
+			*path, k->name);
 	for (size_t len = strlen(*path); len > 1 && (*path)[len - 1] == '/'; len--)
 		(*path)[len - 1] = '\0';
 	if (strstr(*path, "/../") != NULL || str_ends(*path, "/.."))
 		return err_say(e, EINVAL, "'%.100s' in '%s' has '..' in it; write the path that is meant",
-		    *path, k->name);
+			       *path, k->name);
 	if (strcmp(*path, "/") == 0)
 		return err_say(e, EINVAL, "'/' in '%s' would be everything; name the folders", k->name);
 	return 0;
@@ -227,8 +229,9 @@ static int root_set(struct policy *p, const struct preset_key *k, const char *va
 	if (strcmp(value, "host-usr") != 0 && strcmp(value, "host") != 0) {
 		if (*value != '/' && *value != '~')
 			return err_say(e, EINVAL,
-			    "'%.60s' is no value of 'root' (host-usr | host | a folder's or image's path)",
-			    value);
+				       "'%.60s' is no value of 'root' (host-usr | host | a folder's or "
+				       "image's path)",
+				       value);
 		int r = path_check(k, &path, e);
 		if (r < 0)
 			return r;
@@ -254,7 +257,7 @@ static int variable_check(const struct preset_key *k, char **word, struct err *e
 
 	if ((*word)[len] != '\0' || (**word >= '0' && **word <= '9'))
 		return err_say(e, EINVAL, "'%.60s' in '%s' is no name of an environment variable", *word,
-		    k->name);
+			       k->name);
 	return 0;
 }
 
@@ -331,20 +334,29 @@ static const struct key_word accel_words[] = {
 	{ NULL, NULL },
 };
 static const struct key_word denied_switch[] = {
-	{ "off", "refused calls are not shown" }, { "denied", "each refused call is shown" }, { NULL, NULL },
+	{ "off", "refused calls are not shown" },
+	{ "denied", "each refused call is shown" },
+	{ NULL, NULL },
 };
 static const struct key_word network_switch[] = {
-	{ "off", "not watched" }, { "on", "each attempt to reach an address is shown" }, { NULL, NULL },
+	{ "off", "not watched" },
+	{ "on", "each attempt to reach an address is shown" },
+	{ NULL, NULL },
 };
 static const struct key_word exec_switch[] = {
-	{ "off", "not watched" }, { "on", "each program started is shown" }, { NULL, NULL },
+	{ "off", "not watched" },
+	{ "on", "each program started is shown" },
+	{ NULL, NULL },
 };
 
 #define FIELD(f) .field = offsetof(struct policy, f)
-#define LIMIT(n, w) \
-	{ .section = "limits", .name = (w), .set = limit_set, .show = limit_show, .limit = (n), .needed = true }
-#define TEXT .set = text_set, .show = text_show
-#define WORD(w) .set = word_set, .show = word_show, .words = (w)
+#define LIMIT(n, w)                                                                                   \
+	{                                                                                             \
+		.section = "limits", .name = (w), .set = limit_set, .show = limit_show, .limit = (n), \
+		.needed = true                                                                        \
+	}
+#define TEXT      .set = text_set, .show = text_show
+#define WORD(w)   .set = word_set, .show = word_show, .words = (w)
 #define SWITCH(w) .set = switch_set, .show = switch_show, .words = (w)
 
 const struct preset_key preset_keys[] = {
@@ -352,9 +364,9 @@ const struct preset_key preset_keys[] = {
 	{ "preset", "summary", "what it is for", TEXT, FIELD(summary), .label = true },
 	{ "preset", "extends", "another preset, taken first", extends_set, nothing_show, .label = true },
 	{ "preset", "backend", "the mechanism that isolates", name_set, text_show, FIELD(backend),
-	    .needed = true },
+	  .needed = true },
 	{ "preset", "run_as", "host id of the target where belljar is run by root", run_as_set, u32_show,
-	    FIELD(run_as) },
+	  FIELD(run_as) },
 	LIMIT(LIMIT_WALL, "wall"),
 	LIMIT(LIMIT_CPU, "cpu"),
 	LIMIT(LIMIT_CPUS, "cpus"),
@@ -366,28 +378,28 @@ const struct preset_key preset_keys[] = {
 	LIMIT(LIMIT_INODES, "inodes"),
 	LIMIT(LIMIT_OUTPUT, "output"),
 	{ "limits", "on_output_limit", "where there is more output", WORD(output_words),
-	    FIELD(on_output_limit) },
+	  FIELD(on_output_limit) },
 	{ "limits", "require", "how firmly limits must hold", WORD(require_words), FIELD(require) },
 	{ "filesystem", "root", "what the target sees as /", root_set, text_show, FIELD(root) },
 	{ "filesystem", "read_only", "more host paths, read-only", paths_set, list_show, FIELD(read_only) },
 	{ "filesystem", "writable", "folders it may write to: fresh, sized, gone afterwards", paths_set,
-	    list_show, FIELD(writable) },
+	  list_show, FIELD(writable) },
 	{ "network", "policy", "what of the network it has", WORD(network_words), FIELD(network) },
 	{ "syscalls", "base", "the named set of system calls", base_set, base_show, .needed = true },
 	{ "syscalls", "deny", "calls refused besides", calls_set, list_show, FIELD(deny) },
 	{ "syscalls", "allow", "calls allowed besides", calls_set, list_show, FIELD(allow) },
 	{ "syscalls", "on_denied", "what a refused call comes to", WORD(denied_words), FIELD(on_denied) },
 	{ "environment", "pass", "variables handed on; all others are left out", variables_set, list_show,
-	    FIELD(pass) },
+	  FIELD(pass) },
 	{ "observe", "syscalls", "refused calls", SWITCH(denied_switch), FIELD(observe.denied) },
 	{ "observe", "network", "network", SWITCH(network_switch), FIELD(observe.network) },
 	{ "observe", "files", "files", WORD(files_words), FIELD(observe.files) },
 	{ "observe", "exec", "programs", SWITCH(exec_switch), FIELD(observe.exec) },
 	{ "microvm", "accel", "how the virtual machine runs", WORD(accel_words), FIELD(microvm.accel) },
 	{ "microvm", "languages", "languages that its image holds", languages_set, list_show,
-	    FIELD(microvm.languages) },
+	  FIELD(microvm.languages) },
 	{ "microvm", "spare", "machines kept ready, started before they are asked for", spare_set, u32_show,
-	    FIELD(microvm.spare) },
+	  FIELD(microvm.spare) },
 };
 const size_t preset_key_count = ARRAY_LEN(preset_keys);
 
@@ -412,7 +424,7 @@ const struct preset_key *key_find(const char *section, const char *name, struct 
 		err_say(e, EINVAL, "unknown key '%s' in [%s]; it belongs in [%s]", name, section, elsewhere);
 	else
 		err_say(e, EINVAL, "unknown key '%s' in [%s]%s", name, section,
-		    ini_nearest(name, names, near, sizeof(near)));
+			ini_nearest(name, names, near, sizeof(near)));
 	return NULL;
 }
 
@@ -427,7 +439,7 @@ int key_section_check(const char *section, struct err *e)
 		names[i] = preset_keys[i].section;
 	}
 	return err_say(e, EINVAL, "unknown section [%s]%s", section,
-	    ini_nearest(section, names, near, sizeof(near)));
+		       ini_nearest(section, names, near, sizeof(near)));
 }
 
 const char *key_means(const struct preset_key *k)
@@ -452,16 +464,25 @@ const char *key_value_means(const struct policy *p, const struct preset_key *k)
 static void values_describe(const struct preset_key *k, struct buf *out)
 {
 	static const char *const unit_values[] = {
-		[UNIT_TIME] = "TIME (ms s m)", [UNIT_CORES] = "CORES", [UNIT_BYTES] = "SIZE (K M G)",
+		[UNIT_TIME] = "TIME (ms s m)",
+		[UNIT_CORES] = "CORES",
+		[UNIT_BYTES] = "SIZE (K M G)",
 		[UNIT_COUNT] = "COUNT",
 	};
 	static const struct {
 		key_set_fn set;
 		const char *value;
 	} kinds[] = {
-		{ name_set, "NAME" }, { extends_set, "NAME" }, { base_set, "NAME" }, { text_set, "WORDS" },
-		{ run_as_set, "NUMBER" }, { spare_set, "NUMBER" }, { root_set, "host-usr | host | PATH" },
-		{ paths_set, "PATH ..." }, { calls_set, "CALL ..." }, { variables_set, "VARIABLE ..." },
+		{ name_set, "NAME" },
+		{ extends_set, "NAME" },
+		{ base_set, "NAME" },
+		{ text_set, "WORDS" },
+		{ run_as_set, "NUMBER" },
+		{ spare_set, "NUMBER" },
+		{ root_set, "host-usr | host | PATH" },
+		{ paths_set, "PATH ..." },
+		{ calls_set, "CALL ..." },
+		{ variables_set, "VARIABLE ..." },
 		{ languages_set, "LANGUAGE ..." },
 	};
 

@@ -24,7 +24,7 @@ struct key_word { /* one value of a key that takes words; its index is the enum'
 
 struct preset_key {
 	const char *section, *name;
-	const char *means;            /* one phrase for a person */
+	const char *means; /* one phrase for a person */
 	key_set_fn set;
 	key_show_fn show;
 	size_t field;                 /* offset in struct policy */

@@ -12,6 +12,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+/* clang-format off */
 #define WORDS(...) (const char *const[]) { __VA_ARGS__, NULL }
 #define NO_WORDS (const char *const[]) { NULL }
 
@@ -80,13 +81,15 @@ static const struct language c = {
 	    "\"$cc\" -O1 -pthread -o \"$out\" \"$code\" -lm && exec \"$out\" \"$@\"", "sh", "%i", "%f", "%t"),
 };
 
+/* clang-format on */
 const struct language *const languages[] = { &python, &sh, &bash, &node, &esm, &perl, &ruby, &lua, &c, NULL };
 
 static const struct {
 	const char *alias, *name;
 } aliases[] = {
-	{ "py", "python" }, { "python3", "python" }, { "shell", "sh" }, { "js", "node" },
-	{ "javascript", "node" }, { "nodejs", "node" }, { "mjs", "esm" }, { "pl", "perl" }, { "rb", "ruby" },
+	{ "py", "python" }, { "python3", "python" },  { "shell", "sh" },
+	{ "js", "node" },   { "javascript", "node" }, { "nodejs", "node" },
+	{ "mjs", "esm" },   { "pl", "perl" },         { "rb", "ruby" },
 };
 
 const struct language *language_by_name(const char *name)
@@ -216,10 +219,10 @@ static const struct sign signs[] = {
 	{ &c, 6, "#include \"", "\"", NULL, NULL },
 	{ &c, 6, "int main(", NULL, NULL, NULL },
 };
-#define TEXT_SEEN (64u << 10) /* bytes that the guess looks at */
-#define SIGN_COUNTS 3         /* times that one sign may count */
+#define TEXT_SEEN   (64u << 10) /* bytes that the guess looks at */
+#define SIGN_COUNTS 3           /* times that one sign may count */
 #define SCORE_LEAST 2
-#define SCORE_LEAD 3          /* the best must be that many times the second */
+#define SCORE_LEAD  3 /* the best must be that many times the second */
 
 static const struct {
 	const struct language *larger, *inner;
@@ -231,9 +234,9 @@ static const struct {
 static bool sign_fits(const struct sign *s, const char *line)
 {
 	return (s->begins == NULL || str_starts(line, s->begins)) &&
-	    (s->ends == NULL || str_ends(line, s->ends)) &&
-	    (s->has == NULL || strstr(line, s->has) != NULL) &&
-	    (s->never == NULL || strpbrk(line, s->never) == NULL);
+	       (s->ends == NULL || str_ends(line, s->ends)) &&
+	       (s->has == NULL || strstr(line, s->has) != NULL) &&
+	       (s->never == NULL || strpbrk(line, s->never) == NULL);
 }
 
 static void line_score(char *line, unsigned hits[ARRAY_LEN(signs)])

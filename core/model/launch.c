@@ -14,7 +14,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#define SETTLED_MS 2000
+#define SETTLED_MS   2000
 #define RANDOM_BYTES 10 /* of a ULID, after 48 bits of milliseconds since 1970 */
 
 /* ULID: sorts by time as text. The alphabet is Crockford's, without I, L, O, U. */
@@ -111,16 +111,18 @@ static int code_check(const struct language *lang, const char *code, size_t len,
 
 	if (len > CODE_MAX)
 		return err_say(e, EFBIG,
-		    "the code is %zu bytes long; at most %u MiB can be run, and it is never cut", len,
-		    CODE_MAX >> 20);
+			       "the code is %zu bytes long; at most %u MiB can be run, and it is never cut",
+			       len, CODE_MAX >> 20);
 	text_inspect(code, len, &found);
 	if (found.nuls > 0)
 		return err_say(e, EINVAL, "line %zu has a NUL byte in it: this is no program text",
-		    found.first_nul_line);
+			       found.first_nul_line);
 	if (found.invalid > 0 && lang != NULL && lang->needs_utf8 && !python_has_coding(code, len))
-		return err_say(e, EILSEQ,
-		    "line %zu is not UTF-8, which %s needs; convert the file, or name its encoding "
-		    "in the first line (# coding: latin-1)", found.first_invalid_line, lang->title);
+		return err_say(
+			e, EILSEQ,
+			"line %zu is not UTF-8, which %s needs; convert the file, or name its encoding "
+			"in the first line (# coding: latin-1)",
+			found.first_invalid_line, lang->title);
 	return 0;
 }
 
@@ -161,8 +163,8 @@ int launch_set_code(struct launch *l, const char *code, size_t len, char **ret_n
 		buf_str(&note, "a byte-order mark was left out");
 	if (endings > 0)
 		buf_printf(&note,
-		    "%s%zu line ending%s CR LF became LF, since %s takes CR for a part of the line",
-		    bom ? "; " : "", endings, endings == 1 ? "" : "s", l->language->title);
+			   "%s%zu line ending%s CR LF became LF, since %s takes CR for a part of the line",
+			   bom ? "; " : "", endings, endings == 1 ? "" : "s", l->language->title);
 
 	free(l->code);
 	l->code = taken;

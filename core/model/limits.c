@@ -22,7 +22,7 @@ const struct limit_kind limit_kinds[LIMIT_MAX] = {
 	/* A quota shorter than 1 ms in the kernel's period of 100 ms is refused by it. */
 	[LIMIT_CPUS] = { "cpus", "cpus", "cores that it may use at once", UNIT_CORES, 10 },
 	[LIMIT_MEMORY] = { "memory", "memory", "memory of the whole tree, tmpfs included, no swap",
-	    UNIT_BYTES, 1024 * KIB },
+			   UNIT_BYTES, 1024 * KIB },
 	[LIMIT_PROCESSES] = { "processes", "processes", "processes and threads at once", UNIT_COUNT, 1 },
 	/* The three standard ones, and one for the loader to open a library with. */
 	[LIMIT_OPEN_FILES] = { "open_files", "open-files", "open descriptors of one process", UNIT_COUNT, 4 },
@@ -38,10 +38,13 @@ struct suffix {
 	uint64_t factor;
 };
 static const struct suffix time_suffixes[] = {
-	{ "m", 60 * NS_PER_S }, { "s", NS_PER_S }, { "ms", NS_PER_MS }, { NULL, 0 },
+	{ "m", 60 * NS_PER_S },
+	{ "s", NS_PER_S },
+	{ "ms", NS_PER_MS },
+	{ NULL, 0 },
 };
 static const struct suffix byte_suffixes[] = {
-	{ "G", KIB * KIB * KIB }, { "M", KIB * KIB }, { "K", KIB }, { "", 1 }, { NULL, 0 },
+	{ "G", KIB *KIB *KIB }, { "M", KIB *KIB }, { "K", KIB }, { "", 1 }, { NULL, 0 },
 };
 static const struct suffix core_suffixes[] = { { "", 1000 }, { NULL, 0 } };
 static const struct suffix count_suffixes[] = { { "", 1 }, { NULL, 0 } };
@@ -57,8 +60,8 @@ static const struct {
 	[UNIT_COUNT] = { count_suffixes, "64", false },
 };
 
-#define FRACTION_MAX 9               /* digits after the point: nanoseconds of a second */
-#define VALUE_MAX ((uint64_t) INT64_MAX) /* kernel interfaces take these as signed; UNLIMITED lies beyond */
+#define FRACTION_MAX 9                      /* digits after the point: nanoseconds of a second */
+#define VALUE_MAX    ((uint64_t) INT64_MAX) /* kernel interfaces take these as signed; UNLIMITED lies beyond */
 
 #define DIGITS_MAX ((unsigned __int128) UINT64_MAX * 1000000000u)
 
@@ -114,33 +117,33 @@ int limit_parse(enum limit_name name, const char *text, uint64_t *ret_value, str
 	const char *rest = number_parse(text, &value, &places);
 	if (rest == NULL)
 		return err_say(e, EINVAL, "%s cannot be '%.40s'; write %s, or unlimited", k->name, text,
-		    example);
+			       example);
 	const struct suffix *x = suffix_find(k->unit, rest);
 	if (x == NULL && *rest == '\0')
 		return err_say(e, EINVAL, "%s = %.40s has no unit; write %s", k->name, text, example);
 	if (x == NULL)
 		return err_say(e, EINVAL, "%s = %.40s ends in '%.20s', which is no unit of it; write %s",
-		    k->name, text, rest, example);
+			       k->name, text, rest, example);
 
 	unsigned __int128 divisor = 1;
 	for (unsigned i = 0; i < places; i++)
 		divisor *= 10;
 	if (value / divisor > VALUE_MAX / x->factor)
 		return err_say(e, EINVAL, "%s = %.40s is too large; for no limit write unlimited", k->name,
-		    text);
+			       text);
 	value *= x->factor;
 	if (value % divisor != 0)
 		return err_say(e, EINVAL, "%s = %.40s is finer than it can be kept; write %s", k->name, text,
-		    example);
+			       example);
 	value /= divisor;
 	if (value < k->least) {
 		char least[32];
 		return err_say(e, EINVAL, "%s = %.40s is too small for anything to start; the least is %s",
-		    k->name, text, limit_format(name, k->least, least, sizeof(least)));
+			       k->name, text, limit_format(name, k->least, least, sizeof(least)));
 	}
 	if (value > VALUE_MAX)
 		return err_say(e, EINVAL, "%s = %.40s is too large; for no limit write unlimited", k->name,
-		    text);
+			       text);
 	*ret_value = (uint64_t) value;
 	return 0;
 }
@@ -159,7 +162,7 @@ static bool number_format(uint64_t value, uint64_t factor, char *buf, size_t siz
 		scaled *= 10;
 		if (scaled % factor == 0) {
 			snprintf(buf, size, "%llu.%0*llu", (unsigned long long) whole, places,
-			    (unsigned long long) (scaled / factor));
+				 (unsigned long long) (scaled / factor));
 			return true;
 		}
 	}
@@ -181,7 +184,7 @@ const char *limit_format(enum limit_name name, uint64_t value, char *buf, size_t
 		/* Of two forms of one length the one without a fraction reads better: 250ms, not 0.25s. */
 		bool shorter = *best == '\0' || strlen(form) < strlen(best);
 		bool plainer = strlen(form) == strlen(best) && strchr(best, '.') != NULL &&
-		    strchr(form, '.') == NULL;
+			       strchr(form, '.') == NULL;
 		if (shorter || plainer)
 			snprintf(best, sizeof(best), "%s", form);
 	}

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define NAME_LEN_MAX 64
-#define NAMES_MAX 1000 /* of one folder; more are not looked at */
+#define NAMES_MAX    1000 /* of one folder; more are not looked at */
 
 bool named_ok(const char *name)
 {
@@ -57,23 +57,24 @@ static int no_such(const char *folder, const char *kind, const char *name, struc
 		buf_printf(&known, "%s%s", n == names ? "" : ", ", *n);
 	if (names == NULL)
 		err_say(e, ENOENT, "no %s '%.64s', and none at all in %.200s/%s", kind, name, data_folder(),
-		    folder);
+			folder);
 	else
 		err_say(e, ENOENT, "no %s '%.64s'%s (there are: %.250s)", kind, name,
-		    ini_nearest(name, (const char *const *) names, near, sizeof(near)), known.data);
+			ini_nearest(name, (const char *const *) names, near, sizeof(near)), known.data);
 	strv_free(names);
 	buf_done(&known);
 	return -ENOENT;
 }
 
 int named_find(const char *folder, const char *kind, const char *name, const char *not_this, char **ret_path,
-    struct err *e)
+	       struct err *e)
 {
 	char *found = NULL;
 
 	if (!named_ok(name))
 		return err_say(e, ENOENT,
-		    "'%.64s' is no name of a %s; names are of a-z, 0-9, '-', '_' and '.'", name, kind);
+			       "'%.64s' is no name of a %s; names are of a-z, 0-9, '-', '_' and '.'", name,
+			       kind);
 	char **folders = folders_of(folder);
 	for (char **f = folders; *f != NULL && found == NULL; f++) {
 		FREE char *path = xprintf("%s/%s.ini", *f, name);
@@ -132,7 +133,7 @@ int chain_enter(struct chain *c, const char *file, struct err *e)
 	for (size_t i = 0; i < c->count; i++)
 		if (same_file(c->files[i], file))
 			return err_say(e, ELOOP, "'extends' goes in a circle: %.200s comes back to itself",
-			    file);
+				       file);
 	if (c->count == EXTENDS_MAX)
 		return err_say(e, ELOOP, "more than %d files extend one another", EXTENDS_MAX);
 	c->files[c->count++] = xstrdup(file);

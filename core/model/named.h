@@ -18,7 +18,7 @@ bool named_ok(const char *name);
  * and all of them.
  */
 int named_find(const char *folder, const char *kind, const char *name, const char *not_this, char **ret_path,
-    struct err *e);
+	       struct err *e);
 /* named_list: all names to be found, sorted, without doubles. Gives: strv. */
 char **named_list(const char *folder);
 /* named_stem: "x" of "/a/b/x.ini". Gives. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RULE_DENY "preset:deny"   /* rules of the preset's own, beside those of its set */
+#define RULE_DENY  "preset:deny" /* rules of the preset's own, beside those of its set */
 #define RULE_ALLOW "preset:allow"
 
 struct policy *policy_free(struct policy *p)
@@ -70,7 +70,7 @@ static void key_line(const struct policy *p, const struct preset_key *k, struct 
 
 	k->show(p, k, &value);
 	buf_printf(out, "%-24s %-12s  %s%s%s\n", name, value.len > 0 ? value.data : "-", key_means(k),
-	    value_means != NULL ? ": " : "", value_means != NULL ? value_means : "");
+		   value_means != NULL ? ": " : "", value_means != NULL ? value_means : "");
 	buf_done(&value);
 }
 
@@ -89,7 +89,7 @@ static char **calls_in_force(const struct policy *p, const struct syscall_group 
 }
 
 static void group_line(const char *action, const char *rule, const char *means, char *const *calls,
-    struct buf *out)
+		       struct buf *out)
 {
 	FREE char *head = xprintf("calls %s", action);
 
@@ -116,7 +116,7 @@ static void syscalls_describe(const struct policy *p, struct buf *out)
 		}
 	}
 	buf_printf(out, "%-24s %-12s  %s\n", "calls absent", "-",
-	    "every other call: answered ENOSYS, as if this kernel had none");
+		   "every other call: answered ENOSYS, as if this kernel had none");
 }
 
 void policy_describe(const struct policy *p, struct buf *out)
@@ -131,7 +131,7 @@ void policy_describe(const struct policy *p, struct buf *out)
 
 /* Lines of what differs between two values of one key. Returns how many. */
 static int key_diff(const struct policy *a, const struct policy *b, const struct preset_key *k,
-    struct buf *out)
+		    struct buf *out)
 {
 	struct buf was = { 0 }, is = { 0 };
 	int lines = 0;
@@ -157,7 +157,7 @@ static void call_line(const struct policy *p, const char *sign, const char *call
 	FREE char *name = xprintf("call %s", call);
 
 	buf_printf(out, "%s %-24s %-12s  %s\n", sign, name, action_words[action],
-	    *rule != '\0' ? rule : "in no group");
+		   *rule != '\0' ? rule : "in no group");
 }
 
 /* Calls that end differently; a group that only has another name is no difference. */

@@ -21,9 +21,9 @@
 
 struct loading {
 	struct policy *p;
-	const char *file;   /* in hand */
-	bool *stated;       /* one for each key: some file of the chain has it */
-	bool parent_lost;   /* it was told; what the parent would have stated is not told again, key by key */
+	const char *file; /* in hand */
+	bool *stated;     /* one for each key: some file of the chain has it */
+	bool parent_lost; /* it was told; what the parent would have stated is not told again, key by key */
 	struct chain chain;
 	struct ini_faults *faults;
 };
@@ -108,8 +108,8 @@ static void missing_check(struct loading *l, const char *file)
 	for (size_t i = 0; i < preset_key_count; i++)
 		if (preset_keys[i].needed && !l->stated[i])
 			ini_fault(l->faults, file, 0,
-			    "says nothing of '%s' in [%s]; state it, or extend a preset that does",
-			    preset_keys[i].name, preset_keys[i].section);
+				  "says nothing of '%s' in [%s]; state it, or extend a preset that does",
+				  preset_keys[i].name, preset_keys[i].section);
 }
 
 /* `deny` and `allow` against the set: a slip in a call's name would leave the call as it is without a
@@ -124,8 +124,9 @@ static void calls_check(struct loading *l, const char *file, const char *key, ch
 			continue;
 		char **known = syscall_set_calls(set);
 		ini_fault(l->faults, file, 0,
-		    "unknown call '%s' in '%s' of [syscalls]%s (the set '%s' has no such call)", *call, key,
-		    ini_nearest(*call, (const char *const *) known, near, sizeof(near)), set->name);
+			  "unknown call '%s' in '%s' of [syscalls]%s (the set '%s' has no such call)", *call,
+			  key, ini_nearest(*call, (const char *const *) known, near, sizeof(near)),
+			  set->name);
 		strv_free(known);
 	}
 }
@@ -143,7 +144,7 @@ static void policy_finish(struct loading *l, const char *file, bool by_name)
 	for (char **call = p->deny; call != NULL && *call != NULL; call++)
 		if (strv_has(p->allow, *call))
 			ini_fault(l->faults, file, 0, "'%s' is in both 'deny' and 'allow' of [syscalls]",
-			    *call);
+				  *call);
 	if (p->name == NULL)
 		p->name = xstrdup(stem);
 	else if (by_name && strcmp(p->name, stem) != 0)
@@ -192,7 +193,7 @@ int preset_load(const char *name_or_file, struct policy **ret, struct err *e)
 			r = err_say(e, EINVAL, "%.*s", first, faults.lines.data);
 		else
 			r = err_say(e, EINVAL, "%.*s (and %zu more: belljar preset check %.100s)", first,
-			    faults.lines.data, faults.count - 1, name_or_file);
+				    faults.lines.data, faults.count - 1, name_or_file);
 	}
 	if (r == 0)
 		*ret = take_ptr(&p);

@@ -92,7 +92,7 @@ static bool program_is_seen(const struct policy *p, const char *start)
 static bool program_is_in_root(const char *root, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-	    .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	struct stat st;
 	CLOSE_FD int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -169,17 +169,20 @@ static int explain_missing(const char *name, const struct policy *p, const char 
 	char folder[PATH_MAX];
 
 	if (has_root_folder(p))
-		return err_say(e, ENOENT, "%.60s is not in root = %.120s, where the sandbox looks: " TARGET_PATH,
-		    name, p->root);
+		return err_say(e, ENOENT,
+			       "%.60s is not in root = %.120s, where the sandbox looks: " TARGET_PATH, name,
+			       p->root);
 	if (outside == NULL)
 		return err_say(e, ENOENT, "%.60s is not installed where the sandbox looks: " TARGET_PATH,
-		    name);
+			       name);
 	if (is_script(outside))
-		return err_say(e, ENOENT,
-		    "%.60s is only at %.150s, a version manager's shim that the sandbox does not see; "
-		    "install it in /usr, or show the real one's folder: read_only = FOLDER in [filesystem] "
-		    "of a preset",
-		    name, outside);
+		return err_say(
+			e, ENOENT,
+			"%.60s is only at %.150s, a version manager's shim that the sandbox does not see; "
+			"install it in /usr, or show the real one's folder: read_only = FOLDER in "
+			"[filesystem] "
+			"of a preset",
+			name, outside);
 	if (realpath(outside, folder) == NULL)
 		snprintf(folder, sizeof(folder), "%s", outside);
 	for (int up = 0; up < 2 && strrchr(folder, '/') > folder; up++) {
@@ -189,8 +192,10 @@ static int explain_missing(const char *name, const struct policy *p, const char 
 			break;
 		*slash = '\0';
 	}
-	return err_say(e, ENOENT, "%.60s is only at %.150s, which the sandbox does not see; show it with "
-	    "read_only = %.150s in [filesystem] of a preset", name, outside, folder);
+	return err_say(e, ENOENT,
+		       "%.60s is only at %.150s, which the sandbox does not see; show it with "
+		       "read_only = %.150s in [filesystem] of a preset",
+		       name, outside, folder);
 }
 
 int program_find(const char *name, const struct policy *p, char **ret_path, struct err *e)

@@ -25,16 +25,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SET_FOLDER "presets/syscalls"
+#define SET_FOLDER    "presets/syscalls"
 #define CALL_NAME_MAX 40
 
 struct set_loading {
 	struct syscall_set *set;
-	const char *file, *stem;    /* of the file in hand */
-	size_t own;                 /* its groups begin here; those before are its parents' */
+	const char *file, *stem; /* of the file in hand */
+	size_t own;              /* its groups begin here; those before are its parents' */
 	struct chain chain;
 	struct ini_faults *faults;
-	struct buf means_given;     /* "GROUP\0WORDS\0…": [means] may stand before the groups */
+	struct buf means_given; /* "GROUP\0WORDS\0…": [means] may stand before the groups */
 };
 
 static const struct {
@@ -51,7 +51,7 @@ bool syscall_name_ok(const char *call)
 	size_t len = 0;
 
 	while ((call[len] >= 'a' && call[len] <= 'z') || (call[len] >= '0' && call[len] <= '9') ||
-	    call[len] == '_')
+	       call[len] == '_')
 		len++;
 	return len > 0 && len <= CALL_NAME_MAX && call[len] == '\0';
 }
@@ -65,7 +65,7 @@ struct syscall_index {
 	struct index_slot {
 		const char *call; /* NULL: free */
 		size_t group;
-	} *slots;
+	} * slots;
 };
 
 /* Where a call is, or is to be put. */
@@ -99,7 +99,7 @@ static void index_put(struct syscall_index *x, const char *call, size_t group)
 	struct index_slot *slot = slot_find(x, call);
 
 	x->taken += slot->call == NULL;
-	*slot = (struct index_slot) { call, group };
+	*slot = (struct index_slot){ call, group };
 	if (x->taken > x->slot_count / 2)
 		index_grow(x);
 }
@@ -177,31 +177,33 @@ static int calls_take(struct set_loading *l, struct err *e)
 		const struct index_slot *before = slot_find(s->index, *call);
 		if (before->call != NULL && before->group == newest)
 			return err_say(e, EINVAL, "'%s' stands twice in group '%s'", *call,
-			    group_name(&s->groups[newest]));
+				       group_name(&s->groups[newest]));
 		if (before->call != NULL && before->group >= l->own)
 			return err_say(e, EINVAL, "'%s' is in group '%s' already", *call,
-			    group_name(&s->groups[before->group]));
+				       group_name(&s->groups[before->group]));
 		index_put(s->index, *call, newest);
 	}
 	return 0;
 }
 
 static int group_add(struct set_loading *l, const char *name, enum syscall_action action, const char *value,
-    struct err *e)
+		     struct err *e)
 {
 	struct syscall_set *s = l->set;
 
 	if (!named_ok(name))
 		return err_say(e, EINVAL,
-		    "'%s' is no name of a group; names are of a-z, 0-9, '-', '_' and '.'", name);
+			       "'%s' is no name of a group; names are of a-z, 0-9, '-', '_' and '.'", name);
 	if (group_find(s, l->own, name) != NULL)
 		return err_say(e, EINVAL, "group '%s' stands twice", name);
 	char **calls = strv_split(value);
 	if (calls == NULL)
 		return err_say(e, EINVAL, "group '%s' names no call", name);
 	s->groups = xrealloc(s->groups, (s->group_count + 1) * sizeof(*s->groups));
-	s->groups[s->group_count++] = (struct syscall_group) {
-		.rule = xprintf("%s:%s", l->stem, name), .action = action, .calls = calls,
+	s->groups[s->group_count++] = (struct syscall_group){
+		.rule = xprintf("%s:%s", l->stem, name),
+		.action = action,
+		.calls = calls,
 	};
 	return calls_take(l, e); /* a fault refuses the whole set: the group may stay */
 }
@@ -224,11 +226,11 @@ static int set_key(struct set_loading *l, const struct ini_entry *entry, struct 
 		/* Rules are called after the set; two sets of one name would make them say the wrong file. */
 		if (strcmp(entry->value, l->stem) != 0)
 			return err_say(e, EINVAL, "the name is '%.64s', but the file is %s.ini", entry->value,
-			    l->stem);
+				       l->stem);
 		return 0;
 	}
 	return err_say(e, EINVAL, "unknown key '%s' in [set]%s", entry->key,
-	    ini_nearest(entry->key, keys, near, sizeof(near)));
+		       ini_nearest(entry->key, keys, near, sizeof(near)));
 }
 
 static int set_entry(void *arg, const struct ini_entry *entry, struct err *e)
@@ -242,14 +244,14 @@ static int set_entry(void *arg, const struct ini_entry *entry, struct err *e)
 			if (strcmp(*s, entry->section) == 0)
 				return 0;
 		return err_say(e, EINVAL, "unknown section [%s]%s", entry->section,
-		    ini_nearest(entry->section, sections, near, sizeof(near)));
+			       ini_nearest(entry->section, sections, near, sizeof(near)));
 	}
 	if (strcmp(entry->section, "set") == 0)
 		return set_key(l, entry, e);
 	if (strcmp(entry->section, "means") == 0) {
 		if (*entry->value == '\0')
 			return err_say(e, EINVAL, "group '%s' means nothing; say what its calls are for",
-			    entry->key);
+				       entry->key);
 		buf_add(&l->means_given, entry->key, strlen(entry->key) + 1);
 		buf_add(&l->means_given, entry->value, strlen(entry->value) + 1);
 		return 0;
@@ -272,7 +274,7 @@ static void means_apply(struct set_loading *l)
 		p = words + strlen(words) + 1;
 		if (g == NULL) {
 			ini_fault(l->faults, l->file, 0,
-			    "[means] speaks of a group '%s', which the file does not have", name);
+				  "[means] speaks of a group '%s', which the file does not have", name);
 			continue;
 		}
 		g->means = xstrdup(words);

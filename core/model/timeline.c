@@ -11,9 +11,9 @@
 #include "core/base/base.h"
 #include "core/model/model.h"
 
-#define WHAT_COLUMNS 38
+#define WHAT_COLUMNS    38
 #define OUTCOME_COLUMNS 11
-#define TEXT_MAX 4096u /* of one part; the rest is counted */
+#define TEXT_MAX        4096u /* of one part; the rest is counted */
 
 struct words {
 	const char *class; /* what a person looks for in the first column */

@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #define ARGV_WORD_MAX 1024 /* of one word of a command line; what is longer is cut */
-#define STRING_MAX 256     /* of a text that is no path */
-#define X32_BIT UINT32_C(0x40000000)
+#define STRING_MAX    256  /* of a text that is no path */
+#define X32_BIT       UINT32_C(0x40000000)
 
 /* ---- the target's memory ---- */
 
@@ -258,20 +258,37 @@ static void decode_mmsghdr(struct decoded *ret, const struct decode_in *in, uint
 static bool decode_value(struct decoded *ret, const struct arg_spec *spec, uint64_t value)
 {
 	switch (spec->kind) {
-	case ARG_NONE: break;
-	case ARG_DIRFD: break; /* belongs to the path behind it */
+	case ARG_NONE:
+		break;
+	case ARG_DIRFD:
+		break; /* belongs to the path behind it */
 	case ARG_ID:
 		add_number(ret, spec->key, (uint32_t) value == UINT32_MAX ? -1 : (int64_t) (uint32_t) value);
 		break;
 	case ARG_SOCKFD:
-	case ARG_INT: add_number(ret, spec->key, (int32_t) value); break;
-	case ARG_SIZE: add_number(ret, spec->key, value > INT64_MAX ? INT64_MAX : (int64_t) value); break;
-	case ARG_HEX: add_hex(ret, spec->key, value); break;
-	case ARG_OCTAL: add_text(ret, spec->key, keepf(ret, "0%o", (uint32_t) value)); break;
-	case ARG_WORDS: add_words(ret, spec->key, spec->words, value); break;
-	case ARG_WORDS32: add_words(ret, spec->key, spec->words, (uint32_t) value); break;
-	case ARG_OPEN_FLAGS: decode_open_flags(ret, spec->key, spec->words, (uint32_t) value); break;
-	default: return false;
+	case ARG_INT:
+		add_number(ret, spec->key, (int32_t) value);
+		break;
+	case ARG_SIZE:
+		add_number(ret, spec->key, value > INT64_MAX ? INT64_MAX : (int64_t) value);
+		break;
+	case ARG_HEX:
+		add_hex(ret, spec->key, value);
+		break;
+	case ARG_OCTAL:
+		add_text(ret, spec->key, keepf(ret, "0%o", (uint32_t) value));
+		break;
+	case ARG_WORDS:
+		add_words(ret, spec->key, spec->words, value);
+		break;
+	case ARG_WORDS32:
+		add_words(ret, spec->key, spec->words, (uint32_t) value);
+		break;
+	case ARG_OPEN_FLAGS:
+		decode_open_flags(ret, spec->key, spec->words, (uint32_t) value);
+		break;
+	default:
+		return false;
 	}
 	return true;
 }
@@ -294,16 +311,29 @@ static void decode_arg(struct decoded *ret, const struct decode_in *in, const st
 		if (in->arg[i - 1] & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)))
 			add_text(ret, spec->key, keepf(ret, "0%o", (uint32_t) value));
 		break;
-	case ARG_STRING: add_text(ret, spec->key, keep_string(ret, in->pid, value, STRING_MAX)); break;
-	case ARG_OPEN_HOW: decode_open_how(ret, in, spec, value); break;
-	case ARG_ARGV: decode_argv(ret, in, value); break;
-	case ARG_CLONE_ARGS: decode_clone_args(ret, in, spec, value); break;
+	case ARG_STRING:
+		add_text(ret, spec->key, keep_string(ret, in->pid, value, STRING_MAX));
+		break;
+	case ARG_OPEN_HOW:
+		decode_open_how(ret, in, spec, value);
+		break;
+	case ARG_ARGV:
+		decode_argv(ret, in, value);
+		break;
+	case ARG_CLONE_ARGS:
+		decode_clone_args(ret, in, spec, value);
+		break;
 	case ARG_SOCKADDR:
 		address_read(ret, in->pid, value, (uint32_t) in->arg[i + 1], &ret->addr[ret->addr_count++]);
 		break;
-	case ARG_MSGHDR: address_of_msghdr(ret, in->pid, value, &ret->addr[ret->addr_count++]); break;
-	case ARG_MMSGHDR: decode_mmsghdr(ret, in, value, in->arg[i + 1]); break;
-	default: break;
+	case ARG_MSGHDR:
+		address_of_msghdr(ret, in->pid, value, &ret->addr[ret->addr_count++]);
+		break;
+	case ARG_MMSGHDR:
+		decode_mmsghdr(ret, in, value, in->arg[i + 1]);
+		break;
+	default:
+		break;
 	}
 }
 

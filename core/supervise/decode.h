@@ -14,11 +14,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define DECODE_ARGS_MAX 8
+#define DECODE_ARGS_MAX  8
 #define DECODE_FLAGS_MAX 16
-#define DECODE_ARGV_MAX 64 /* words of a command line; more are counted only by `cut` */
-#define DECODE_ADDRS_MAX 8 /* of one sendmmsg(2) */
-#define DECODE_SPACE 16384
+#define DECODE_ARGV_MAX  64 /* words of a command line; more are counted only by `cut` */
+#define DECODE_ADDRS_MAX 8  /* of one sendmmsg(2) */
+#define DECODE_SPACE     16384
 
 struct decode_in {
 	pid_t pid; /* as the notification has it: a thread, in our own pid namespace */

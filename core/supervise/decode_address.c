@@ -47,14 +47,21 @@ const char *protocol_name(int family, int type, int protocol)
 		if (type == SOCK_RAW)
 			return "raw";
 		switch (protocol) {
-		case 0: return type == SOCK_STREAM ? "tcp" : type == SOCK_DGRAM ? "udp" : NULL;
-		case IPPROTO_TCP: return "tcp";
-		case IPPROTO_UDP: return "udp";
+		case 0:
+			return type == SOCK_STREAM ? "tcp" : type == SOCK_DGRAM ? "udp" : NULL;
+		case IPPROTO_TCP:
+			return "tcp";
+		case IPPROTO_UDP:
+			return "udp";
 		case IPPROTO_ICMP:
-		case IPPROTO_ICMPV6: return "icmp";
-		case IPPROTO_MPTCP: return "mptcp";
-		case IPPROTO_SCTP: return "sctp";
-		case IPPROTO_DCCP: return "dccp";
+		case IPPROTO_ICMPV6:
+			return "icmp";
+		case IPPROTO_MPTCP:
+			return "mptcp";
+		case IPPROTO_SCTP:
+			return "sctp";
+		case IPPROTO_DCCP:
+			return "dccp";
 		}
 		return NULL;
 	}

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define METER_NS (100 * NS_PER_MS)
+#define METER_NS  (100 * NS_PER_MS)
 #define MEMORY_NS (20 * NS_PER_MS)
 
 /* Which verb is legal in which state; what is not is ignored, as it crossed with an event that made it moot. */

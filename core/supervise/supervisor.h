@@ -41,7 +41,7 @@ void feed_done(struct feed *s);
 
 /* ---- group.c: floods of like events become one with a count; memory stays what it is ---- */
 
-#define GROUPS_MAX 128
+#define GROUPS_MAX     128
 #define GROUP_TOLD_MAX 1000 /* events of one type between two ticks; what comes after is only counted */
 struct group {
 	uint64_t count;  /* since it was last told */
@@ -70,9 +70,9 @@ struct facts {
 	bool ended; /* the target's wait status is known */
 	int wait_status;
 	const char *cancelled_by; /* who stopped the run; NULL: the person, by a verb */
-	enum verdict killed_for; /* our own kill record */
-	uint64_t killed_at_ns;   /* since the start */
-	int setup_code;          /* errno of a start that failed; 0: it did not */
+	enum verdict killed_for;  /* our own kill record */
+	uint64_t killed_at_ns;    /* since the start */
+	int setup_code;           /* errno of a start that failed; 0: it did not */
 	bool exec_failed;
 	char setup_text[512];
 	struct cgroup_reading cg; /* at the end; all UINT64_MAX without a control group */

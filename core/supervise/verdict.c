@@ -143,13 +143,18 @@ static enum verdict by_record(const struct say *s)
 		evidence(s, "limit %s, stopped at %.2f s as the preset says on_output_limit = stop",
 			 format_bytes(s->limits[LIMIT_OUTPUT].asked, limit, sizeof(limit)), at);
 		break;
-	case VERDICT_MEMORY: say_memory(s); break;
+	case VERDICT_MEMORY:
+		say_memory(s);
+		break;
 	case VERDICT_POLICY:
 		evidence(s, "called %s, which the policy forbids with on_denied = kill, at %.2f s",
 			 f->policy_call, at);
 		break;
-	case VERDICT_CANCELLED: evidence(s, "stopped by %s at %.2f s", f->cancelled_by ? f->cancelled_by : "the person", at); break;
-	default: break;
+	case VERDICT_CANCELLED:
+		evidence(s, "stopped by %s at %.2f s", f->cancelled_by ? f->cancelled_by : "the person", at);
+		break;
+	default:
+		break;
 	}
 	return f->killed_for;
 }

@@ -40,8 +40,10 @@ static void file_put(const char *name, const void *data, size_t len)
 static void folder_make(void)
 {
 	static const char set[] = "[allow]\nfiles = read write\n[refuse]\ndebug = ptrace\n";
-	static const char base[] = "[preset]\nbackend = namespaces\n[limits]\nwall = 1s\ncpu = 1s\ncpus = 1\nmemory = 1M\n"
-	    "processes = 1\nopen_files = 9\nfile_size = 1\nspace = 1M\ninodes = 99\noutput = 1\n[syscalls]\nbase = tiny\n";
+	static const char base[] =
+		"[preset]\nbackend = namespaces\n[limits]\nwall = 1s\ncpu = 1s\ncpus = 1\nmemory = 1M\n"
+		"processes = 1\nopen_files = 9\nfile_size = 1\nspace = 1M\ninodes = 99\noutput = "
+		"1\n[syscalls]\nbase = tiny\n";
 	static const char with_set[] = "[preset]\nextends = base\n[syscalls]\nbase = input\n";
 	struct err e;
 

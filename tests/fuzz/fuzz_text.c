@@ -12,12 +12,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define CHECK(what)                                                                                        \
-	do {                                                                                               \
-		if (!(what)) {                                                                             \
-			(void) fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);                  \
-			abort();                                                                           \
-		}                                                                                          \
+#define CHECK(what)                                                                       \
+	do {                                                                              \
+		if (!(what)) {                                                            \
+			(void) fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what); \
+			abort();                                                          \
+		}                                                                         \
 	} while (0)
 
 struct told {
@@ -55,15 +55,15 @@ static bool in(uint32_t c, uint32_t first, uint32_t last)
 
 static void check_rune(uint32_t c)
 {
-	CHECK(!in(c, 0x80, 0x9f));                              /* C1 */
+	CHECK(!in(c, 0x80, 0x9f)); /* C1 */
 	CHECK(!in(c, 0xd800, 0xdfff) && c <= 0x10ffff);
 	CHECK(c != 0x61c && !in(c, 0x200e, 0x200f) && !in(c, 0x202a, 0x202e) && !in(c, 0x2066, 0x2069));
 	CHECK(!in(c, 0x200b, 0x200d) && !in(c, 0x2060, 0x206f) && c != 0xfeff && c != 0xad);
 	CHECK(!in(c, 0xfff0, 0xfffb));
 	CHECK(!in(c, 0x2028, 0x2029) && c != 0x3164 && c != 0xffa0 && c != 0x115f && c != 0x1160);
-	CHECK(!in(c, 0xe0000, 0xe0fff));                        /* tags, variation selectors */
+	CHECK(!in(c, 0xe0000, 0xe0fff)); /* tags, variation selectors */
 	CHECK(!in(c, 0xfe00, 0xfe0f));
-	CHECK(!in(c, 0xe000, 0xf8ff) && c < 0xf0000);           /* private use */
+	CHECK(!in(c, 0xe000, 0xf8ff) && c < 0xf0000);            /* private use */
 	CHECK(!in(c, 0xfdd0, 0xfdef) && (c & 0xfffe) != 0xfffe); /* noncharacters */
 }
 
@@ -124,9 +124,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct text_findings found;
 
-	check_mode(data, size, (struct scrub) { 0 });
-	check_mode(data, size, (struct scrub) { .ascii = true });
-	check_mode(data, size, (struct scrub) { .one_line = true });
+	check_mode(data, size, (struct scrub){ 0 });
+	check_mode(data, size, (struct scrub){ .ascii = true });
+	check_mode(data, size, (struct scrub){ .one_line = true });
 	text_inspect((const char *) data, size, &found);
 	CHECK(found.lines <= size && found.longest_line <= size);
 	CHECK(text_is_utf8(data, size) == (found.invalid == 0));

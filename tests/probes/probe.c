@@ -46,10 +46,14 @@ static uint64_t parse_size(const char *text)
 	char *end;
 	uint64_t n = strtoull(text, &end, 10);
 	switch (*end) {
-	case 'K': return n << 10;
-	case 'M': return n << 20;
-	case 'G': return n << 30;
-	default: return n;
+	case 'K':
+		return n << 10;
+	case 'M':
+		return n << 20;
+	case 'G':
+		return n << 30;
+	default:
+		return n;
 	}
 }
 

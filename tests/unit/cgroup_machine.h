@@ -21,8 +21,8 @@
 
 #include <cmocka.h>
 
-#define RUN "01J8ZQ4T9V3M5N7P2R6S8W0XYA"
-#define LEAF CGROUP_PREFIX RUN
+#define RUN           "01J8ZQ4T9V3M5N7P2R6S8W0XYA"
+#define LEAF          CGROUP_PREFIX RUN
 #define ON_MACHINE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 struct machine {

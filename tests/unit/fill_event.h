@@ -88,18 +88,32 @@ static inline void fill_field(struct fill *s, void *base, const struct event_fie
 	void *at = field_ptr(base, f);
 
 	switch (f->kind) {
-	case FIELD_U64: *(uint64_t *) at = (UINT64_C(1) << 40) + s->n++; break;
-	case FIELD_I64: *(int64_t *) at = 100000 + s->n++; break;
-	case FIELD_F64: *(double *) at = s->n++ + 0.25; break;
-	case FIELD_WORD: *(unsigned *) at = 1 + s->n++ % (f->words->count - 1); break;
-	case FIELD_STR: *(const char **) at = fill_text(s, f->name); break;
+	case FIELD_U64:
+		*(uint64_t *) at = (UINT64_C(1) << 40) + s->n++;
+		break;
+	case FIELD_I64:
+		*(int64_t *) at = 100000 + s->n++;
+		break;
+	case FIELD_F64:
+		*(double *) at = s->n++ + 0.25;
+		break;
+	case FIELD_WORD:
+		*(unsigned *) at = 1 + s->n++ % (f->words->count - 1);
+		break;
+	case FIELD_STR:
+		*(const char **) at = fill_text(s, f->name);
+		break;
 	case FIELD_BYTES:
 		*(const char **) at = bytes;
 		fill_set_count(base, f, sizeof(bytes) - 1);
 		break;
-	case FIELD_STRS: fill_strs(s, base, f); break;
+	case FIELD_STRS:
+		fill_strs(s, base, f);
+		break;
 	case FIELD_LIST:
-	case FIELD_MAP: fill_items(s, base, f); break;
+	case FIELD_MAP:
+		fill_items(s, base, f);
+		break;
 	}
 }
 
@@ -152,9 +166,15 @@ static inline void same_field(const void *a, const void *b, const struct event_f
 	switch (f->kind) {
 	case FIELD_U64:
 	case FIELD_I64:
-	case FIELD_F64: assert_memory_equal(in_a, in_b, sizeof(uint64_t)); break;
-	case FIELD_WORD: assert_int_equal(*(const unsigned *) in_a, *(const unsigned *) in_b); break;
-	case FIELD_STR: same_text(*(const char *const *) in_a, *(const char *const *) in_b); break;
+	case FIELD_F64:
+		assert_memory_equal(in_a, in_b, sizeof(uint64_t));
+		break;
+	case FIELD_WORD:
+		assert_int_equal(*(const unsigned *) in_a, *(const unsigned *) in_b);
+		break;
+	case FIELD_STR:
+		same_text(*(const char *const *) in_a, *(const char *const *) in_b);
+		break;
 	case FIELD_BYTES:
 		assert_int_equal(field_count(a, f), field_count(b, f));
 		assert_memory_equal(*(const char *const *) in_a, *(const char *const *) in_b,
@@ -162,7 +182,9 @@ static inline void same_field(const void *a, const void *b, const struct event_f
 		break;
 	case FIELD_STRS:
 	case FIELD_LIST:
-	case FIELD_MAP: same_lists(a, b, f); break;
+	case FIELD_MAP:
+		same_lists(a, b, f);
+		break;
 	}
 }
 

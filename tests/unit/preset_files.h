@@ -5,6 +5,8 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #include "core/base/base.h"
 
 #include <fcntl.h>

@@ -22,15 +22,15 @@
 
 #include <cmocka.h>
 
-#define ARCH AUDIT_ARCH_X86_64
-#define X32 0x40000000
-#define ALLOW SECCOMP_RET_ALLOW
-#define EPERM_RET (SECCOMP_RET_ERRNO | EPERM)
+#define ARCH       AUDIT_ARCH_X86_64
+#define X32        0x40000000
+#define ALLOW      SECCOMP_RET_ALLOW
+#define EPERM_RET  (SECCOMP_RET_ERRNO | EPERM)
 #define ENOSYS_RET (SECCOMP_RET_ERRNO | ENOSYS)
-#define NOTIFY SECCOMP_RET_USER_NOTIF
-#define WATCH_ALL 0x7f
-#define MEMORY (UINT64_C(6) << 30) /* above 4 GiB, so that both halves of the comparison count */
-#define GARBAGE UINT64_C(0xdead000100000000)
+#define NOTIFY     SECCOMP_RET_USER_NOTIF
+#define WATCH_ALL  0x7f
+#define MEMORY     (UINT64_C(6) << 30) /* above 4 GiB, so that both halves of the comparison count */
+#define GARBAGE    UINT64_C(0xdead000100000000)
 
 /* ---- the default set, read without the parser that other tests are for ---- */
 

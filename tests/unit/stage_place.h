@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #define IN_PLACE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define HOSTILE "a\nb\033[2Jc"
+#define HOSTILE     "a\nb\033[2Jc"
 
 /* A temporary folder with a source and a destination. */
 struct place {

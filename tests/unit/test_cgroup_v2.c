@@ -39,7 +39,7 @@ static int fake_ask_granted(const struct cgroup_host *h, const char *name, struc
 	return 0;
 }
 
-#define V2 "sys/fs/cgroup"
+#define V2      "sys/fs/cgroup"
 #define SESSION "/user.slice/user-1000.slice/session-2.scope"
 
 static void v2_mount(const char *own)

@@ -34,7 +34,7 @@
 #include <cmocka.h>
 
 #define P(pointer) ((uint64_t) (uintptr_t) (pointer))
-#define NOWHERE UINT64_C(0x10) /* below every mapping */
+#define NOWHERE    UINT64_C(0x10) /* below every mapping */
 
 static struct decoded d;
 

@@ -53,7 +53,7 @@ static void test_reads(void **state)
 	reads("; only a comment\n# another\n\n", "", "");
 	reads("[a]\nx = 1\ny=2\n[b]\nz = 3", "1[a] 2[a]x=<1> 3[a]y=<2> 4[b] 5[b]z=<3> ", "");
 	reads("[a]\nx = 1 ; words\ny = ; nothing\nz = a;b\n[b] ; words\n",
-	    "1[a] 2[a]x=<1> 3[a]y=<> 4[a]z=<a;b> 5[b] ", "");
+	      "1[a] 2[a]x=<1> 3[a]y=<> 4[a]z=<a;b> 5[b] ", "");
 	reads("[a]\nx = p=q : r\n", "1[a] 2[a]x=<p=q : r> ", "");
 	reads("[a]\n   ; an indented comment\n\t\nx = 1\n", "1[a] 4[a]x=<1> ", "");
 }
@@ -72,11 +72,11 @@ static void test_no_continuation(void **state)
 {
 	(void) state;
 	reads("[a]\nx = 1\n  2\n", "1[a] 2[a]x=<1> ",
-	    "x.ini:3: the line begins with a blank; a value cannot go on from the line above\n");
+	      "x.ini:3: the line begins with a blank; a value cannot go on from the line above\n");
 	reads("[a]\n\tx = 1\n", "1[a] ",
-	    "x.ini:2: the line begins with a blank; a value cannot go on from the line above\n");
+	      "x.ini:2: the line begins with a blank; a value cannot go on from the line above\n");
 	reads(" [a]\n", "",
-	    "x.ini:1: the line begins with a blank; a value cannot go on from the line above\n");
+	      "x.ini:1: the line begins with a blank; a value cannot go on from the line above\n");
 }
 
 static void test_forms(void **state)
@@ -84,19 +84,19 @@ static void test_forms(void **state)
 	(void) state;
 	reads("x = 1\n", "", "x.ini:1: a key stands before any [section]\n");
 	reads("[a]\nx : 1\n", "1[a] ",
-	    "x.ini:2: not understood; write KEY = VALUE, [SECTION] or ; COMMENT\n");
+	      "x.ini:2: not understood; write KEY = VALUE, [SECTION] or ; COMMENT\n");
 	reads("[a]\nx\n", "1[a] ", "x.ini:2: not understood; write KEY = VALUE, [SECTION] or ; COMMENT\n");
 	reads("[a]\n= 1\n", "1[a] ", "x.ini:2: not understood; write KEY = VALUE, [SECTION] or ; COMMENT\n");
 	reads("[a]\nx y = 1\n", "1[a] ",
-	    "x.ini:2: not understood; write KEY = VALUE, [SECTION] or ; COMMENT\n");
+	      "x.ini:2: not understood; write KEY = VALUE, [SECTION] or ; COMMENT\n");
 	reads("[a\nx = 1\n", "",
-	    "x.ini:1: the section has no closing ']'\nx.ini:2: a key stands before any [section]\n");
+	      "x.ini:1: the section has no closing ']'\nx.ini:2: a key stands before any [section]\n");
 	reads("[]\n", "", "x.ini:1: not a section's name; write [name]\n");
 	reads("[a b]\n", "", "x.ini:1: not a section's name; write [name]\n");
 	reads("[a] x = 1\n", "",
-	    "x.ini:1: something follows the section's ']'; a key needs a line of its own\n");
+	      "x.ini:1: something follows the section's ']'; a key needs a line of its own\n");
 	reads("[a]\nx = 1\n[a]\nx = 2\n", "1[a] 2[a]x=<1> 3[a] ",
-	    "x.ini:4: 'x' stands twice in [a]; the first is in line 2\n");
+	      "x.ini:4: 'x' stands twice in [a]; the first is in line 2\n");
 	reads("[a]\nx = 1\n[b]\nx = 2\n", "1[a] 2[a]x=<1> 3[b] 4[b]x=<2> ", "");
 	reads("[a]\nx = refuse-me\ny = 1\n", "1[a] 2[a]x=<refuse-me> 3[a]y=<1> ", "x.ini:2: refused\n");
 }
@@ -107,7 +107,7 @@ static void test_bytes(void **state)
 
 	(void) state;
 	reads_bytes(nul, sizeof(nul) - 1, "1[a] 3[a]z=<3> ",
-	    "x.ini:2: a control character (or NUL) stands in the line\n");
+		    "x.ini:2: a control character (or NUL) stands in the line\n");
 	reads("[a]\nx = \x1b[31m\n", "1[a] ", "x.ini:2: a control character (or NUL) stands in the line\n");
 	reads("[a]\nx = \xff\n", "1[a] ", "x.ini:2: not UTF-8\n");
 	reads("[a]\nx = caf\xc3\xa9\n", "1[a] 2[a]x=<caf\xc3\xa9> ", "");
@@ -144,7 +144,7 @@ static void test_long_names(void **state)
 	(void) state;
 	reads(fits, want, "");
 	reads(wide, "2[a] ",
-	    "x.ini:1: not a section's name; write [name]\nx.ini:3: the key's name is too long\n");
+	      "x.ini:1: not a section's name; write [name]\nx.ini:3: the key's name is too long\n");
 }
 
 static void test_bounds(void **state)
@@ -185,10 +185,10 @@ static void test_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reads), cmocka_unit_test(test_endings_and_bom),
-		cmocka_unit_test(test_no_continuation),
-		cmocka_unit_test(test_forms), cmocka_unit_test(test_bytes), cmocka_unit_test(test_long_lines),
-		cmocka_unit_test(test_long_names), cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_reads),           cmocka_unit_test(test_endings_and_bom),
+		cmocka_unit_test(test_no_continuation), cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_bytes),           cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_long_names),      cmocka_unit_test(test_bounds),
 	};
 
 	return cmocka_run_group_tests_name("ini", tests, NULL, NULL);

@@ -29,8 +29,8 @@ static void is_unsure(const char *file, const char *code, const char *words)
 		fail_msg("'%s' was taken for %s", code, lang->name);
 	assert_int_equal(e.code, EINVAL);
 	assert_non_null(strstr(e.text, words));
-	assert_non_null(strstr(e.text,
-	    "say the language with -l: python, sh, bash, node, esm, perl, ruby, lua, c"));
+	assert_non_null(
+		strstr(e.text, "say the language with -l: python, sh, bash, node, esm, perl, ruby, lua, c"));
 }
 
 static void test_names(void **state)
@@ -254,12 +254,16 @@ static void test_program_in_root(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names), cmocka_unit_test(test_shebang),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_shebang),
 		cmocka_unit_test(test_file_ending),
-		cmocka_unit_test(test_text), cmocka_unit_test(test_text_unsure),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_text_unsure),
 		cmocka_unit_test(test_text_hostile),
-		cmocka_unit_test(test_program_in_usr), with_files(test_program_outside),
-		with_files(test_program_link_leads_out), with_files(test_program_in_root),
+		cmocka_unit_test(test_program_in_usr),
+		with_files(test_program_outside),
+		with_files(test_program_link_leads_out),
+		with_files(test_program_in_root),
 	};
 
 	return cmocka_run_group_tests_name("language", tests, NULL, NULL);

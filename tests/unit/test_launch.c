@@ -103,7 +103,7 @@ static void test_byte_order_mark(void **state)
 	(void) state;
 	takes("python", TEXT("\xef\xbb\xbfprint(1)\n"), "print(1)\n", "byte-order mark was left out");
 	takes("sh", TEXT("\xef\xbb\xbf#!/bin/sh\r\n"), "#!/bin/sh\n",
-	    "byte-order mark was left out; 1 line ending");
+	      "byte-order mark was left out; 1 line ending");
 	takes("python", TEXT("\xef\xbb\xbf"), "", "byte-order mark");
 	takes("python", TEXT("x\xef\xbb\xbf"), "x\xef\xbb\xbf", NULL);
 }
@@ -123,9 +123,9 @@ static void test_named_encoding(void **state)
 {
 	(void) state;
 	takes("python", TEXT("# -*- coding: latin-1 -*-\nx = '\xe9'\n"),
-	    "# -*- coding: latin-1 -*-\nx = '\xe9'\n", NULL);
+	      "# -*- coding: latin-1 -*-\nx = '\xe9'\n", NULL);
 	takes("python", TEXT("#!/usr/bin/python3\n# vim: set fileencoding=latin-1 :\n'\xe9'"),
-	    "#!/usr/bin/python3\n# vim: set fileencoding=latin-1 :\n'\xe9'", NULL);
+	      "#!/usr/bin/python3\n# vim: set fileencoding=latin-1 :\n'\xe9'", NULL);
 }
 
 static void test_size(void **state)
@@ -147,9 +147,9 @@ static void test_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new), cmocka_unit_test(test_as_it_is), cmocka_unit_test(test_endings),
-		cmocka_unit_test(test_byte_order_mark), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_named_encoding),
+		cmocka_unit_test(test_new),     cmocka_unit_test(test_as_it_is),
+		cmocka_unit_test(test_endings), cmocka_unit_test(test_byte_order_mark),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_named_encoding),
 		cmocka_unit_test(test_size),
 	};
 

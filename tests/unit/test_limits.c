@@ -105,8 +105,8 @@ static void test_unlimited(void **state)
 
 static void test_refused_by_all(void **state)
 {
-	static const char *const bad[] = { "-1", "+1", "-", ".", ".5", "5.", "5.s", "1..5s", "0x10", "1e3",
-	    "ten", " 10s", "\n" };
+	static const char *const bad[] = { "-1",    "+1",   "-",   ".",   ".5",   "5.", "5.s",
+					   "1..5s", "0x10", "1e3", "ten", " 10s", "\n" };
 
 	(void) state;
 	for (enum limit_name name = 0; name < LIMIT_MAX; name++) {
@@ -143,7 +143,7 @@ static void test_formats(void **state)
 	(void) state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_string_equal(limit_format(cases[i].name, cases[i].value, text, sizeof(text)),
-		    cases[i].text);
+				    cases[i].text);
 }
 
 /* Every value that can be had parses back from its own text. */
@@ -156,7 +156,7 @@ static void test_round_trip(void **state)
 	(void) state;
 	for (int i = 0; i < 20000; i++) {
 		seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		enum limit_name name = (enum limit_name) ((seed >> 33) % LIMIT_MAX);
+		enum limit_name name = (enum limit_name)((seed >> 33) % LIMIT_MAX);
 		uint64_t value = (seed >> 1) >> ((seed >> 40) % 62), back = 0;
 		if (value < limit_kinds[name].least)
 			continue;
@@ -179,11 +179,14 @@ static void test_small_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_times), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_cores_and_counts),
-		cmocka_unit_test(test_unlimited), cmocka_unit_test(test_refused_by_all),
+		cmocka_unit_test(test_unlimited),
+		cmocka_unit_test(test_refused_by_all),
 		cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_small_buffer),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_small_buffer),
 	};
 
 	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);

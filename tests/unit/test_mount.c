@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-#define SPACE (1u << 20)
+#define SPACE  (1u << 20)
 #define INODES 20
 
 typedef int (*check_fn)(void); /* in the child, inside the view: 0, or the line that failed */
@@ -162,7 +162,9 @@ static void inside(check_fn check)
 		child(&m, fds[1], check);
 	close(fds[1]);
 	if (read(fds[0], &c, 1) == 1) {
-		assert_int_equal(confine_map_ids(pid, 1000, geteuid() == 0 ? 65534 : geteuid(), geteuid() == 0 ? 65534 : getegid(), &e), 0);
+		assert_int_equal(confine_map_ids(pid, 1000, geteuid() == 0 ? 65534 : geteuid(),
+						 geteuid() == 0 ? 65534 : getegid(), &e),
+				 0);
 		assert_int_equal(write(fds[0], "g", 1), 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -33,18 +33,37 @@ static int refuse_seven(void *into, const struct option_row *row, const char *va
 }
 
 static const struct option_row rows[] = {
-	{ .name = "all", .letter = 'a', .help = "everything", .set = option_set_flag, .at = offsetof(struct target, all) },
-	{ .name = "loud", .letter = 'l', .help = "aloud", .set = option_set_flag, .at = offsetof(struct target, loud) },
-	{ .name = "name", .letter = 'n', .argument = "WORD", .help = "a name", .set = refuse_seven,
+	{ .name = "all",
+	  .letter = 'a',
+	  .help = "everything",
+	  .set = option_set_flag,
+	  .at = offsetof(struct target, all) },
+	{ .name = "loud",
+	  .letter = 'l',
+	  .help = "aloud",
+	  .set = option_set_flag,
+	  .at = offsetof(struct target, loud) },
+	{ .name = "name",
+	  .letter = 'n',
+	  .argument = "WORD",
+	  .help = "a name",
+	  .set = refuse_seven,
 	  .at = offsetof(struct target, name) },
-	{ .name = "tag", .argument = "WORD", .repeats = true, .help = "a tag", .set = option_add_text,
+	{ .name = "tag",
+	  .argument = "WORD",
+	  .repeats = true,
+	  .help = "a tag",
+	  .set = option_add_text,
 	  .at = offsetof(struct target, tags) },
-	{ .name = "secret", .hidden = true, .help = "not told", .set = option_set_flag,
+	{ .name = "secret",
+	  .hidden = true,
+	  .help = "not told",
+	  .set = option_set_flag,
 	  .at = offsetof(struct target, all) },
 	{ 0 },
 };
 
-#define WORDS(...) ((char **) (const char *[]) { "run", __VA_ARGS__, NULL })
+#define WORDS(...) ((char **) (const char *[]){ "run", __VA_ARGS__, NULL })
 
 struct parsed {
 	struct target t;
@@ -157,7 +176,8 @@ static void general_options_are_taken_anywhere(void **state)
 	(void) state;
 	struct look look = { .color = true };
 	struct err e;
-	char **argv = WORDS("show", "--plain", "name", "--color", "never", "--other", "--ascii", "--", "--plain");
+	char **argv =
+		WORDS("show", "--plain", "name", "--color", "never", "--other", "--ascii", "--", "--plain");
 	int argc = (int) strv_len(argv);
 
 	assert_int_equal(look_take(&look, false, &argc, argv, &e), 0);
@@ -207,7 +227,7 @@ static void general_options_are_checked(void **state)
 
 static int request(struct request *q, char **argv, struct err *e)
 {
-	*q = (struct request) { 0 };
+	*q = (struct request){ 0 };
 	return request_parse(q, (int) strv_len(argv), argv, e);
 }
 
@@ -217,8 +237,12 @@ static void run_reads_all_its_options(void **state)
 	struct request q;
 	struct err e;
 
-	assert_int_equal(request(&q, WORDS("-p", "classroom", "--memory", "64M", "--wall=1.5s", "--cpus", "0.5", "--input",
-		"/a:/b", "--input", "/c", "--env", "A=1", "--json", "-q", "--events", "3", "x.py", "--ascii"), &e), 0);
+	assert_int_equal(request(&q,
+				 WORDS("-p", "classroom", "--memory", "64M", "--wall=1.5s", "--cpus", "0.5",
+				       "--input", "/a:/b", "--input", "/c", "--env", "A=1", "--json", "-q",
+				       "--events", "3", "x.py", "--ascii"),
+				 &e),
+			 0);
 	assert_string_equal(q.preset, "classroom");
 	assert_true(q.limited[LIMIT_MEMORY] && q.limited[LIMIT_WALL] && !q.limited[LIMIT_CPU]);
 	assert_int_equal(q.limit[LIMIT_MEMORY], 64 << 20);
@@ -251,7 +275,9 @@ static void each_limit_has_an_option(void **state)
 	}
 }
 
-static const struct { const char *words[6], *part; } wrong[] = {
+static const struct {
+	const char *words[6], *part;
+} wrong[] = {
 	{ { NULL }, "nothing to run" },
 	{ { "a.py", "b.py" }, "\"a.py\" and \"b.py\"" },
 	{ { "a.py", "-c", "x" }, "-c CODE and a.py" },
@@ -348,7 +374,8 @@ static void man_page_lists_the_same(void **state)
 	from += strlen(begin);
 	options_man(request_options, &list);
 	FREE char *section = xstrndup(from, (size_t) (to - from));
-	assert_string_equal(section, list.data); /* else: put the output of `belljar run --help-man` between the marks */
+	assert_string_equal(
+		section, list.data); /* else: put the output of `belljar run --help-man` between the marks */
 	buf_done(&list);
 }
 

@@ -68,13 +68,15 @@ static void test_whole(void **state)
 static void test_every_key(void **state)
 {
 	(void) state;
-	files_write("presets/x.ini",
-	    "[preset]\nname = x\nextends = whole\nsummary = S\nbackend = microvm\nrun_as = 1234\n"
-	    "[limits]\nwall = unlimited\non_output_limit = stop\nrequire = kernel\n"
-	    "[filesystem]\nroot = /srv/root/\nread_only = /opt/a, /opt/b/\nwritable = /w\n"
-	    "[network]\npolicy = host\n[syscalls]\ndeny = read\nallow = ptrace kcmp\non_denied = ask\n"
-	    "[environment]\npass = LANG _x9\n[observe]\nsyscalls = off\nnetwork = off\nfiles = off\nexec = off\n"
-	    "[microvm]\naccel = tcg\nlanguages = py sh\nspare = 2\n");
+	files_write(
+		"presets/x.ini",
+		"[preset]\nname = x\nextends = whole\nsummary = S\nbackend = microvm\nrun_as = 1234\n"
+		"[limits]\nwall = unlimited\non_output_limit = stop\nrequire = kernel\n"
+		"[filesystem]\nroot = /srv/root/\nread_only = /opt/a, /opt/b/\nwritable = /w\n"
+		"[network]\npolicy = host\n[syscalls]\ndeny = read\nallow = ptrace kcmp\non_denied = ask\n"
+		"[environment]\npass = LANG _x9\n[observe]\nsyscalls = off\nnetwork = off\nfiles = off\nexec "
+		"= off\n"
+		"[microvm]\naccel = tcg\nlanguages = py sh\nspare = 2\n");
 	struct policy *p = loads("x");
 	assert_string_equal(p->backend, "microvm");
 	assert_int_equal(p->run_as, 1234);
@@ -101,13 +103,13 @@ static void test_faults(void **state)
 {
 	(void) state;
 	refuses_text("[limits]\nmemry = 1G\n",
-	    "x.ini:4: unknown key 'memry' in [limits]; did you mean 'memory'?");
+		     "x.ini:4: unknown key 'memry' in [limits]; did you mean 'memory'?");
 	refuses_text("[limits]\nxyzzy = 1G\n", "x.ini:4: unknown key 'xyzzy' in [limits]");
 	refuses_text("[limts]\nmemory = 1G\n", "x.ini:3: unknown section [limts]; did you mean 'limits'?");
 	refuses_text("[network]\nmemory = 1G\n",
-	    "x.ini:4: unknown key 'memory' in [network]; it belongs in [limits]");
+		     "x.ini:4: unknown key 'memory' in [network]; it belongs in [limits]");
 	refuses_text("[network]\npolicy = hots\n",
-	    "x.ini:4: 'hots' is no value of 'policy' in [network]; did you mean 'host'?");
+		     "x.ini:4: 'hots' is no value of 'policy' in [network]; did you mean 'host'?");
 	refuses_text("[limits]\nmemory = 1GB\n", "x.ini:4: memory = 1GB ends in 'GB'");
 	refuses_text("[limits]\nmemory =\n", "x.ini:4: memory has no value");
 	refuses_text("backend =\n", "x.ini:3: ");
@@ -127,7 +129,7 @@ static void test_faults(void **state)
 	refuses_text("[microvm]\nspare = 99\n", "'spare' cannot be '99'");
 	refuses_text("[syscalls]\nbase = tinny\n", "x.ini:4: no syscall set 'tinny'; did you mean 'tiny'?");
 	refuses_text("[syscalls]\ndeny = raed\n",
-	    "unknown call 'raed' in 'deny' of [syscalls]; did you mean 'read'?");
+		     "unknown call 'raed' in 'deny' of [syscalls]; did you mean 'read'?");
 	refuses_text("[syscalls]\nallow = Read\n", "x.ini:4: 'Read' in 'allow' is no name of a system call");
 	refuses_text("[syscalls]\nallow = read\ndeny = write read\n", "'read' is in both 'deny' and 'allow'");
 }
@@ -213,8 +215,8 @@ static void test_chains(void **state)
 	refuses("x", EINVAL, "x.ini:2: '../../whole' is no name of a preset");
 	for (int i = 0; i < 9; i++) {
 		FREE char *path = xprintf("presets/c%d.ini", i);
-		FREE char *text = xprintf("[preset]\nextends = %s%.0d\n", i == 8 ? "whole" : "c",
-		    i == 8 ? 0 : i + 1);
+		FREE char *text =
+			xprintf("[preset]\nextends = %s%.0d\n", i == 8 ? "whole" : "c", i == 8 ? 0 : i + 1);
 		files_write(path, text);
 	}
 	refuses("c0", EINVAL, "more than 8 files extend one another");
@@ -238,7 +240,7 @@ static void test_check_tells_all(void **state)
 
 	(void) state;
 	files_write("presets/x.ini",
-	    "[preset]\nextends = whole\n[limits]\nmemry = 1\nwall = 0s\n  more\n[what]\nx = 1\n");
+		    "[preset]\nextends = whole\n[limits]\nmemry = 1\nwall = 0s\n  more\n[what]\nx = 1\n");
 	assert_int_equal(preset_check("x", &faults, &e), 4);
 	assert_non_null(strstr(faults.data, "x.ini:4: "));
 	assert_non_null(strstr(faults.data, "x.ini:5: "));
@@ -271,7 +273,7 @@ static void test_describe_and_diff(void **state)
 
 	(void) state;
 	files_write("presets/x.ini",
-	    "[preset]\nextends = whole\n[limits]\nmemory = 1G\n[syscalls]\nallow = ptrace\n");
+		    "[preset]\nextends = whole\n[limits]\nmemory = 1G\n[syscalls]\nallow = ptrace\n");
 	struct policy *a = loads("whole"), *b = loads("x");
 	policy_describe(a, &out);
 	assert_non_null(strstr(out.data, "limits.memory            256M "));
@@ -336,7 +338,8 @@ static void test_shipped(void **state)
 
 	(void) state;
 	assert_true(strv_has(names, "namespaces") && strv_has(names, "subprocess") &&
-	    strv_has(names, "classroom") && strv_has(names, "data-analysis") && strv_has(names, "test-runner"));
+		    strv_has(names, "classroom") && strv_has(names, "data-analysis") &&
+		    strv_has(names, "test-runner"));
 	for (char **name = names; *name != NULL; name++) {
 		struct buf out = { 0 };
 		struct policy *p = loads(*name);
@@ -352,7 +355,7 @@ static void test_shipped(void **state)
 		/* Each group of calls has words for a person: without any it would mean its own name. */
 		for (size_t i = 0; i < p->syscalls->group_count; i++)
 			assert_string_not_equal(p->syscalls->groups[i].means,
-			    strchr(p->syscalls->groups[i].rule, ':') + 1);
+						strchr(p->syscalls->groups[i].rule, ':') + 1);
 		buf_done(&out);
 		policy_free(p);
 	}
@@ -363,11 +366,10 @@ static void test_shipped(void **state)
 static void test_shipped_levels(void **state)
 {
 	static const uint64_t want[LIMIT_MAX] = {
-		[LIMIT_WALL] = 10 * NS_PER_S, [LIMIT_CPU] = 10 * NS_PER_S, [LIMIT_CPUS] = 1000,
-		[LIMIT_MEMORY] = 256u << 20,
-		[LIMIT_PROCESSES] = 64, [LIMIT_OPEN_FILES] = 256, [LIMIT_FILE_SIZE] = 32u << 20,
-		[LIMIT_SPACE] = 64u << 20,
-		[LIMIT_INODES] = 10000, [LIMIT_OUTPUT] = 16u << 20,
+		[LIMIT_WALL] = 10 * NS_PER_S,  [LIMIT_CPU] = 10 * NS_PER_S, [LIMIT_CPUS] = 1000,
+		[LIMIT_MEMORY] = 256u << 20,   [LIMIT_PROCESSES] = 64,      [LIMIT_OPEN_FILES] = 256,
+		[LIMIT_FILE_SIZE] = 32u << 20, [LIMIT_SPACE] = 64u << 20,   [LIMIT_INODES] = 10000,
+		[LIMIT_OUTPUT] = 16u << 20,
 	};
 	struct policy *n = loads("namespaces"), *s = loads("subprocess");
 
@@ -385,20 +387,28 @@ static void test_shipped_levels(void **state)
 	policy_free(s);
 }
 
-#define with_files(test) cmocka_unit_test_setup_teardown(test, files_setup, files_teardown)
+#define with_files(test)   cmocka_unit_test_setup_teardown(test, files_setup, files_teardown)
 #define with_shipped(test) cmocka_unit_test_setup(test, shipped_setup)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_files(test_whole), with_files(test_every_key), with_files(test_faults),
+		with_files(test_whole),
+		with_files(test_every_key),
+		with_files(test_faults),
 		with_files(test_home_in_paths),
-		with_files(test_must_be_stated), with_files(test_names), with_files(test_user_before_shipped),
-		with_files(test_by_file), with_files(test_chains),
+		with_files(test_must_be_stated),
+		with_files(test_names),
+		with_files(test_user_before_shipped),
+		with_files(test_by_file),
+		with_files(test_chains),
 		with_files(test_parents_fault_has_its_file),
-		with_files(test_check_tells_all), with_files(test_lost_parent_is_one_fault),
-		with_files(test_describe_and_diff), cmocka_unit_test(test_keys_table),
-		with_shipped(test_shipped), with_shipped(test_shipped_levels),
+		with_files(test_check_tells_all),
+		with_files(test_lost_parent_is_one_fault),
+		with_files(test_describe_and_diff),
+		cmocka_unit_test(test_keys_table),
+		with_shipped(test_shipped),
+		with_shipped(test_shipped_levels),
 	};
 
 	return cmocka_run_group_tests_name("preset", tests, NULL, NULL);

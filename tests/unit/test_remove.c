@@ -27,12 +27,12 @@
 #define DEEP   1500
 #define CANNOT 77 /* this machine does not let us build the scene */
 
-#define EXPECT(what)                                                                                       \
-	do {                                                                                               \
-		if (!(what)) {                                                                             \
-			(void) dprintf(2, "%s:%d: %s: %m\n", __FILE__, __LINE__, #what);                   \
-			return 1;                                                                          \
-		}                                                                                          \
+#define EXPECT(what)                                                                     \
+	do {                                                                             \
+		if (!(what)) {                                                           \
+			(void) dprintf(2, "%s:%d: %s: %m\n", __FILE__, __LINE__, #what); \
+			return 1;                                                        \
+		}                                                                        \
 	} while (0)
 
 /* In a folder of its own and a process of its own: 0 when all went well. The folder "keep" beside the tree
@@ -102,7 +102,7 @@ static int build_deep(int dirfd, int depth, mode_t mode)
 		EXPECT(make_file(fd, "file") == 0);
 		EXPECT(symlinkat("../keep", fd, "link") == 0);
 		EXPECT(i % 100 || (make_file(fd, "deep-0") == 0 && mkdirat(fd, "deep-1", mode) == 0 &&
-		    mkdirat(fd, "deep-2", 0700) == 0 && make_file(fd, "deep-2/file") == 0));
+				   mkdirat(fd, "deep-2", 0700) == 0 && make_file(fd, "deep-2/file") == 0));
 		int below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		EXPECT(below >= 0);
 		EXPECT(fchmod(fd, mode) == 0);
@@ -259,12 +259,9 @@ static void test_mounts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_deep_without_permissions),
-		cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_not_a_folder),
-		cmocka_unit_test(test_not_ours),
-		cmocka_unit_test(test_mounts),
+		cmocka_unit_test(test_deep),     cmocka_unit_test(test_deep_without_permissions),
+		cmocka_unit_test(test_wide),     cmocka_unit_test(test_not_a_folder),
+		cmocka_unit_test(test_not_ours), cmocka_unit_test(test_mounts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,16 +48,26 @@ static json_t *object_of(const struct result *r)
 
 static void output(struct result *r, enum stream stream, const void *bytes, size_t len)
 {
-	take(r, &(struct event) { .seq = 2, .type = EVENT_OUTPUT,
-		.output = { .stream = stream, .bytes = bytes, .len = len } });
+	take(r, &(struct event){ .seq = 2,
+				 .type = EVENT_OUTPUT,
+				 .output = { .stream = stream, .bytes = bytes, .len = len } });
 }
 
 static struct event exit_event(enum verdict verdict, int64_t status)
 {
-	return (struct event) { .seq = 99, .t_ns = NS_PER_S, .type = EVENT_EXIT, .exit = {
-		.verdict = verdict, .status = status, .evidence = "wait status", .wall_s = 0.25, .cpu_s = 0.125,
-		.memory_peak = 11 << 20, .processes_peak = 3, .written = 4096, .space_peak = UNKNOWN_U64,
-		.quiet_after_s = 0.003 } };
+	return (struct event){ .seq = 99,
+			       .t_ns = NS_PER_S,
+			       .type = EVENT_EXIT,
+			       .exit = { .verdict = verdict,
+					 .status = status,
+					 .evidence = "wait status",
+					 .wall_s = 0.25,
+					 .cpu_s = 0.125,
+					 .memory_peak = 11 << 20,
+					 .processes_peak = 3,
+					 .written = 4096,
+					 .space_peak = UNKNOWN_U64,
+					 .quiet_after_s = 0.003 } };
 }
 
 static const char *text_at(json_t *o, const char *key)
@@ -72,9 +82,11 @@ static long long number_at(json_t *o, const char *key)
 }
 
 static const char *const keys[] = {
-	"verdict", "status", "signal", "evidence", "stdout", "stderr", "stdout_dropped", "stderr_dropped", "wall_s", "cpu_s",
-	"memory_peak", "processes_peak", "written", "space_peak", "denied", "network", "files", "exec", "limits",
-	"limits_met", "layers", "preset", "backend", "language", "code_sha256", "processes_left", "recording",
+	"verdict",        "status",         "signal",    "evidence", "stdout",      "stderr",
+	"stdout_dropped", "stderr_dropped", "wall_s",    "cpu_s",    "memory_peak", "processes_peak",
+	"written",        "space_peak",     "denied",    "network",  "files",       "exec",
+	"limits",         "limits_met",     "layers",    "preset",   "backend",     "language",
+	"code_sha256",    "processes_left", "recording",
 };
 
 static void has_every_key_and_no_other(void **state)
@@ -98,14 +110,22 @@ static void tells_a_whole_run(void **state)
 		{ "memory", 256 << 20, 256 << 20, GRADE_KERNEL, "cgroup v2 memory.max" },
 		{ "processes", UNLIMITED, UNKNOWN_U64, GRADE_NONE, NULL },
 	};
-	static const struct event_layer layers[] = { { "seccomp", STATE_ON, "312 allowed", "Seccomp: 2 in /proc" } };
+	static const struct event_layer layers[] = { { "seccomp", STATE_ON, "312 allowed",
+						       "Seccomp: 2 in /proc" } };
 	static const char *const met[] = { "memory" };
 	struct result *r = result_new(NULL);
 	struct event end = exit_event(VERDICT_FAILED, 3);
 
-	take(r, &(struct event) { .seq = 1, .type = EVENT_START, .start = { .preset = "namespaces",
-		.backend = "namespaces", .language = "python", .recording = "/r.jsonl", .limits = limits, .limit_count = 2,
-		.layers = layers, .layer_count = 1 } });
+	take(r, &(struct event){ .seq = 1,
+				 .type = EVENT_START,
+				 .start = { .preset = "namespaces",
+					    .backend = "namespaces",
+					    .language = "python",
+					    .recording = "/r.jsonl",
+					    .limits = limits,
+					    .limit_count = 2,
+					    .layers = layers,
+					    .layer_count = 1 } });
 	output(r, STREAM_STDOUT, "one\n", 4);
 	output(r, STREAM_STDERR, "bad", 3);
 	output(r, STREAM_STDOUT, "t\0o\n", 4);
@@ -140,9 +160,18 @@ static void tells_a_whole_run(void **state)
 
 static struct event denied(uint64_t seq, int64_t pid, const char *call, uint64_t count)
 {
-	return (struct event) { .seq = seq, .t_ns = seq * NS_PER_MS, .type = EVENT_DENIED, .outcome = OUTCOME_REFUSED,
-		.layer = LAYER_SECCOMP, .basis = BASIS_ANSWERED, .denied = { .pid = pid, .command = "x", .call = call,
-		.error = "EPERM", .rule = "default:debug", .count = count } };
+	return (struct event){ .seq = seq,
+			       .t_ns = seq * NS_PER_MS,
+			       .type = EVENT_DENIED,
+			       .outcome = OUTCOME_REFUSED,
+			       .layer = LAYER_SECCOMP,
+			       .basis = BASIS_ANSWERED,
+			       .denied = { .pid = pid,
+					   .command = "x",
+					   .call = call,
+					   .error = "EPERM",
+					   .rule = "default:debug",
+					   .count = count } };
 }
 
 static void groups_what_is_alike(void **state)
@@ -151,8 +180,11 @@ static void groups_what_is_alike(void **state)
 	struct result *r = result_new(NULL);
 	static const char *const argv[] = { "sh", "-c", "id" };
 	struct event a = denied(5, 4, "ptrace", 1), b = denied(6, 9, "ptrace", 7), c = denied(7, 4, "bpf", 1);
-	struct event run = { .seq = 8, .type = EVENT_EXEC, .exec = { .pid = 5, .parent = 4, .path = "/bin/sh", .argv = argv,
-		.argv_count = 3 } };
+	struct event run = {
+		.seq = 8,
+		.type = EVENT_EXEC,
+		.exec = { .pid = 5, .parent = 4, .path = "/bin/sh", .argv = argv, .argv_count = 3 }
+	};
 
 	take(r, &a);
 	take(r, &b);
@@ -166,7 +198,8 @@ static void groups_what_is_alike(void **state)
 	assert_int_equal(json_array_size(list), 2);
 	assert_string_equal(text_at(json_array_get(list, 0), "call"), "ptrace");
 	assert_int_equal(number_at(json_array_get(list, 0), "count"), 8);
-	assert_true(json_real_value(json_object_get(json_array_get(list, 0), "t")) == 0.005); /* of the first */
+	assert_true(json_real_value(json_object_get(json_array_get(list, 0), "t")) ==
+		    0.005); /* of the first */
 	assert_string_equal(text_at(json_array_get(list, 0), "outcome"), "refused");
 	assert_string_equal(text_at(json_array_get(list, 1), "call"), "bpf");
 	list = json_object_get(o, "exec");
@@ -183,11 +216,14 @@ static void a_flood_stays_bounded_and_is_counted(void **state)
 
 	for (uint64_t i = 0; i < RESULT_GROUPS_MAX + 100; i++) {
 		FREE char *path = xprintf("/secret/%u", (unsigned) i);
-		take(r, &(struct event) { .seq = i + 1, .type = EVENT_FILE, .outcome = OUTCOME_HIDDEN,
-			.file = { .pid = 2, .op = "open", .path = path, .count = 2 } });
+		take(r, &(struct event){ .seq = i + 1,
+					 .type = EVENT_FILE,
+					 .outcome = OUTCOME_HIDDEN,
+					 .file = { .pid = 2, .op = "open", .path = path, .count = 2 } });
 	}
-	take(r, &(struct event) { .seq = 1000, .type = EVENT_DROPPED, .dropped = { .what = "file", .count = 5,
-		.why = "grouped" } });
+	take(r, &(struct event){ .seq = 1000,
+				 .type = EVENT_DROPPED,
+				 .dropped = { .what = "file", .count = 5, .why = "grouped" } });
 	json_t *o = object_of(r), *list = json_object_get(o, "files");
 	assert_int_equal(json_array_size(list), RESULT_GROUPS_MAX + 1);
 	json_t *note = json_array_get(list, RESULT_GROUPS_MAX);
@@ -329,8 +365,8 @@ static void the_line_tells_what_is_missing(void **state)
 	assert_non_null(strstr(line.data, "; limits met: memory, processes"));
 	assert_non_null(strstr(line.data, "; 2 KiB of stdout over the limit dropped"));
 	assert_non_null(strstr(line.data, "; 1 of its processes could not be ended"));
-	FREE char *removed = xprintf("; removed from the output: 2 %s, 1 %s", text_removed_name(TEXT_CLIPBOARD),
-		text_removed_name(TEXT_BIDI));
+	FREE char *removed = xprintf("; removed from the output: 2 %s, 1 %s",
+				     text_removed_name(TEXT_CLIPBOARD), text_removed_name(TEXT_BIDI));
 	assert_non_null(strstr(line.data, removed));
 	buf_done(&line);
 }

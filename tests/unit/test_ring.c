@@ -17,7 +17,7 @@
 #include "core/base/base.h"
 #include "tui/screen/ring.h"
 
-#define SIZE (4 * RING_LINE_MAX)
+#define SIZE  (4 * RING_LINE_MAX)
 #define SLOTS 64
 
 static void add(struct ring *r, int stream, const char *text)

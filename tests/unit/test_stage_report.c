@@ -16,10 +16,9 @@ static void note(void *arg, enum stage_change what, const char *path, uint64_t b
 static int report(struct place *p, enum stage_kind kind, const struct stage_listener *to)
 {
 	static const char *const ours[] = { "data", "out", NULL };
-	const struct stage_view view = { .kind = kind,
-					 .dirfd = p->src_fd,
-					 .original = p->dst,
-					 .ours = kind == STAGE_COPY ? ours : NULL };
+	const struct stage_view view = {
+		.kind = kind, .dirfd = p->src_fd, .original = p->dst, .ours = kind == STAGE_COPY ? ours : NULL
+	};
 	struct err e;
 
 	return stage_report(&view, to, &e);
@@ -274,14 +273,10 @@ static void out_changed_cap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_PLACE(report_changes),
-		IN_PLACE(report_whiteout_device),
-		IN_PLACE(report_deep),
-		IN_PLACE(copy_changes),
-		IN_PLACE(copy_large),
-		IN_PLACE(out_changed),
-		IN_PLACE(out_upper),
-		IN_PLACE(out_changed_cap),
+		IN_PLACE(report_changes), IN_PLACE(report_whiteout_device),
+		IN_PLACE(report_deep),    IN_PLACE(copy_changes),
+		IN_PLACE(copy_large),     IN_PLACE(out_changed),
+		IN_PLACE(out_upper),      IN_PLACE(out_changed_cap),
 	};
 	umask(022);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void test_extends(void **state)
 {
 	(void) state;
 	files_write("presets/syscalls/child.ini",
-	    "[set]\nextends = tiny\n[refuse]\nfiles = write\n[allow]\nnew = ptrace brk\n");
+		    "[set]\nextends = tiny\n[refuse]\nfiles = write\n[allow]\nnew = ptrace brk\n");
 	struct syscall_set *s = loads("child");
 	struct policy p = { .syscalls = s };
 	const char *rule;
@@ -83,7 +83,7 @@ static void test_extends(void **state)
 static void test_preset_wins(void **state)
 {
 	struct syscall_set *s = loads("tiny");
-	char *deny[] = { (char[]) { "read" }, NULL }, *allow[] = { (char[]) { "kcmp" }, NULL };
+	char *deny[] = { (char[]){ "read" }, NULL }, *allow[] = { (char[]){ "kcmp" }, NULL };
 	struct policy p = { .syscalls = s, .deny = deny, .allow = allow };
 	const char *rule;
 
@@ -124,7 +124,7 @@ static void test_users_set(void **state)
 {
 	(void) state;
 	files_write("config/belljar/presets/syscalls/tiny.ini",
-	    "[set]\nextends = tiny\n[refuse]\nmine = read\n");
+		    "[set]\nextends = tiny\n[refuse]\nmine = read\n");
 	struct syscall_set *s = loads("tiny");
 	assert_int_equal(s->group_count, 4);
 	assert_int_equal(s->groups[3].action, SYSCALL_REFUSE);
@@ -136,9 +136,8 @@ static void test_users_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_files(test_groups), with_files(test_extends), with_files(test_preset_wins),
-		with_files(test_faults),
-		with_files(test_users_set),
+		with_files(test_groups), with_files(test_extends),   with_files(test_preset_wins),
+		with_files(test_faults), with_files(test_users_set),
 	};
 
 	return cmocka_run_group_tests_name("syscalls", tests, NULL, NULL);

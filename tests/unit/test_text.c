@@ -14,8 +14,8 @@
 #include "core/base/base.h"
 
 #define BYTES(s) s, sizeof(s) - 1
-#define L "\u27e8" /* the brackets of a mark */
-#define R "\u27e9"
+#define L        "\u27e8" /* the brackets of a mark */
+#define R        "\u27e9"
 
 struct row {
 	const char *in;
@@ -25,16 +25,17 @@ struct row {
 };
 
 /* Beware of "\x9bc": hex escapes swallow letters. Octal ones end after three digits. */
-#define ROW(bytes, shown, told_of, ...) \
-	{ .in = bytes, .len = sizeof(bytes) - 1, .out = shown, .told = told_of, __VA_ARGS__ }
+#define ROW(bytes, shown, told_of, ...)                                                           \
+	{                                                                                         \
+		.in = bytes, .len = sizeof(bytes) - 1, .out = shown, .told = told_of, __VA_ARGS__ \
+	}
 
 static const struct row rows[] = {
 	/* what passes */
 	ROW("", "", ""),
 	ROW("plain text, ~ and all\n\tindented\n", "plain text, ~ and all\n\tindented\n", ""),
 	ROW("gr\u00fc\u00df \u4e16\u754c \U0001f600 \u00a0\u2003|",
-	    "gr\u00fc\u00df \u4e16\u754c \U0001f600 \u00a0\u2003|",
-	    ""),
+	    "gr\u00fc\u00df \u4e16\u754c \U0001f600 \u00a0\u2003|", ""),
 	ROW("\uac00 \u1100\u1161\u11a8", "\uac00 \u1100\u1161\u11a8", ""),
 	ROW("\u27e8ESC]52\u27e9", "\u27e8ESC]52\u27e9", ""),
 	ROW("a\u8f9b b\u2713", "a\u8f9b b\u2713", ""), /* 0x9b and 0x9c as continuation bytes */
@@ -245,7 +246,7 @@ static void test_every_character(void **state)
 	struct scrub s = { 0 };
 	for (uint32_t c = 0x800; c < 0x110000; c++) {
 		char utf8[4] = { (char) (0xf0 | c >> 18), (char) (0x80 | (c >> 12 & 0x3f)),
-			(char) (0x80 | (c >> 6 & 0x3f)), (char) (0x80 | (c & 0x3f)) };
+				 (char) (0x80 | (c >> 6 & 0x3f)), (char) (0x80 | (c & 0x3f)) };
 		if (c < 0x10000)
 			utf8[1] = (char) (0xe0 | c >> 12);
 		buf_add(&in, utf8 + (c < 0x10000), c < 0x10000 ? 3 : 4);
@@ -253,8 +254,8 @@ static void test_every_character(void **state)
 	scrub_add(&s, in.data, in.len, &out);
 	scrub_end(&s, &out);
 	assert_printable(out.data, out.len);
-	static const char *const never[] = { "\u202e", "\u2067", "\u200b", "\ufeff", "\u2028", "\U000e0041",
-		"\ue000", "\u00ad", "\ufff9", "\U0010fffd" };
+	static const char *const never[] = { "\u202e",     "\u2067", "\u200b", "\ufeff", "\u2028",
+					     "\U000e0041", "\ue000", "\u00ad", "\ufff9", "\U0010fffd" };
 	for (size_t i = 0; i < ARRAY_LEN(never); i++)
 		assert_null(memmem(out.data, out.len, never[i], strlen(never[i])));
 	assert_non_null(memmem(out.data, out.len, "\u4e16", 3));
@@ -347,8 +348,8 @@ static void test_width(void **state)
 
 	assert_int_equal(text_fit(BYTES("abc"), 2), 2);
 	assert_int_equal(text_fit(BYTES("abc"), 9), 3);
-	assert_int_equal(text_fit(BYTES("\u4e16\u754c"), 3), 3);      /* half a wide one does not fit */
-	assert_int_equal(text_fit(BYTES("e\u0301x"), 1), 3);          /* its mark comes along */
+	assert_int_equal(text_fit(BYTES("\u4e16\u754c"), 3), 3); /* half a wide one does not fit */
+	assert_int_equal(text_fit(BYTES("e\u0301x"), 1), 3);     /* its mark comes along */
 	assert_int_equal(text_fit(BYTES("abc"), 0), 0);
 }
 
@@ -376,7 +377,8 @@ static void test_inspect(void **state)
 	assert_false(f.crlf || f.lone_cr || f.mixed_endings || f.bom);
 
 	text_inspect(BYTES("\357\273\277x\r\ny\n\u202e\u2066\n\U000e0041\n\033[\0\n\377\342\202\n"
-			   "\u200b\tz\r."), &f);
+			   "\u200b\tz\r."),
+		     &f);
 	assert_true(f.bom && f.crlf && f.lone_cr && f.mixed_endings);
 	assert_int_equal(f.lines, 8);
 	assert_int_equal(f.bidi, 2);

@@ -150,7 +150,7 @@ static void test_numbers(void **state)
 static void check_nearest(const char *word, const char *want)
 {
 	static const char *const names[] = { "memory", "processes", "open_files", "file_size", "output",
-		"cpu", "cpus", "wall", NULL };
+					     "cpu",    "cpus",      "wall",       NULL };
 	const char *got = str_nearest(word, names);
 	if (want)
 		assert_non_null(got);

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define EXITED(n) ((n) << 8)
+#define EXITED(n)    ((n) << 8)
 #define KILLED_BY(n) (n)
 #define NONE                                                           \
 	{                                                              \

@@ -224,14 +224,10 @@ static void test_last_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_writer_never_overruns),
-		cmocka_unit_test(test_writer_has_a_cap),
-		cmocka_unit_test(test_cut_frames),
-		cmocka_unit_test(test_lying_lengths),
-		cmocka_unit_test(test_open_refuses),
-		cmocka_unit_test(test_socket),
-		cmocka_unit_test(test_last_words),
+		cmocka_unit_test(test_round_trip),       cmocka_unit_test(test_writer_never_overruns),
+		cmocka_unit_test(test_writer_has_a_cap), cmocka_unit_test(test_cut_frames),
+		cmocka_unit_test(test_lying_lengths),    cmocka_unit_test(test_open_refuses),
+		cmocka_unit_test(test_socket),           cmocka_unit_test(test_last_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

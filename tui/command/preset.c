@@ -13,8 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define INDENT 39      /* where the words of a fact begin: its continuation lines too */
-#define NARROW 60      /* no wrapping below */
+#define INDENT 39 /* where the words of a fact begin: its continuation lines too */
+#define NARROW 60 /* no wrapping below */
 
 static void complain(const struct look *look, const char *text)
 {
@@ -200,11 +200,8 @@ static const struct action {
 	int least, most; /* names that it takes */
 	int (*run)(const struct look *look, char **names);
 } actions[] = {
-	{ "list", 0, 0, preset_list },
-	{ "show", 1, 1, preset_show },
-	{ "check", 1, 1000, preset_check_all },
-	{ "diff", 2, 2, preset_diff },
-	{ "keys", 0, 0, preset_keys },
+	{ "list", 0, 0, preset_list }, { "show", 1, 1, preset_show }, { "check", 1, 1000, preset_check_all },
+	{ "diff", 2, 2, preset_diff }, { "keys", 0, 0, preset_keys },
 };
 
 static int preset_main(const struct look *look, int argc, char **argv)
@@ -219,13 +216,12 @@ static int preset_main(const struct look *look, int argc, char **argv)
 		if (given >= actions[i].least && given <= actions[i].most)
 			return actions[i].run(look, argv + (argc > 2 ? 2 : argc));
 		snprintf(near, sizeof(near), "'%s' takes %d name%s; see belljar preset --help", word,
-		    actions[i].least,
-		    actions[i].least == 1 ? "" : "s");
+			 actions[i].least, actions[i].least == 1 ? "" : "s");
 		complain(look, near);
 		return STATUS_CANNOT;
 	}
 	snprintf(near, sizeof(near),
-	    "'%.60s' is none of list, show, check, diff, keys; see belljar preset --help", word);
+		 "'%.60s' is none of list, show, check, diff, keys; see belljar preset --help", word);
 	complain(look, near);
 	return STATUS_CANNOT;
 }
@@ -253,6 +249,7 @@ const struct command command_preset = {
 		"  [limits]\n"
 		"  memory = 1G            ; sizes take K, M, G; times ms, s, m; any may be unlimited\n"
 		"\n"
-		"Exit status: 0 all well; 1 a fault (check) or a difference (diff); 125 it could not be done.\n",
+		"Exit status: 0 all well; 1 a fault (check) or a difference (diff); 125 it could not be "
+		"done.\n",
 	.main = preset_main,
 };
