@@ -150,14 +150,10 @@ void ladder_build(struct instance *i, bool own_user_ns, bool sized_space, struct
 
 /* ---- reading back ---- */
 
-/* From /proc/PID/limits: prlimit(2) would ask for a capability that root of a container need not have. */
-static uint64_t rlimit_read(const struct instance *i, const char *title)
+/* One line of /proc/PID/limits: prlimit(2) would ask for a capability that root of a container need not have. */
+static uint64_t rlimit_in(const char *limits, const char *title)
 {
-	char path[40], text[4096];
-	snprintf(path, sizeof(path), "/proc/%d/limits", i->target_pid);
-	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
-		return UNKNOWN_U64;
-	const char *at = strstr(text, title);
+	const char *at = strstr(limits, title);
 	char *end;
 	uint64_t soft = at ? strtoull(at + strlen(title), &end, 10) : 0;
 	return !at || end == at + strlen(title) ? UNKNOWN_U64 : soft; /* "unlimited" is no number */
@@ -199,18 +195,23 @@ static void space_read_back(struct instance *i)
 
 static void limits_read_back(struct instance *i)
 {
+	char path[40], text[4096];
+	snprintf(path, sizeof(path), "/proc/%d/limits", i->target_pid);
+	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		text[0] = 0; /* then nothing holds, as far as anyone can tell */
 	struct event_limit *cpu = limit_of(i, LIMIT_CPU);
 	if (cpu->grade == GRADE_KERNEL) {
-		cpu->enforced = rlimit_read(i, "\nMax cpu time");
+		cpu->enforced = rlimit_in(text, "\nMax cpu time");
 		if (cpu->enforced != UNKNOWN_U64)
 			cpu->enforced *= NS_PER_S;
 	}
 	if (limit_of(i, LIMIT_OPEN_FILES)->grade == GRADE_KERNEL)
-		limit_of(i, LIMIT_OPEN_FILES)->enforced = rlimit_read(i, "\nMax open files");
+		limit_of(i, LIMIT_OPEN_FILES)->enforced = rlimit_in(text, "\nMax open files");
 	if (limit_of(i, LIMIT_FILE_SIZE)->grade == GRADE_KERNEL)
-		limit_of(i, LIMIT_FILE_SIZE)->enforced = rlimit_read(i, "\nMax file size");
+		limit_of(i, LIMIT_FILE_SIZE)->enforced = rlimit_in(text, "\nMax file size");
 	if (limit_of(i, LIMIT_PROCESSES)->grade == GRADE_KERNEL && !cgroup_has(i, CG_PIDS))
-		limit_of(i, LIMIT_PROCESSES)->enforced = rlimit_read(i, "\nMax processes") - i->processes_own;
+		limit_of(i, LIMIT_PROCESSES)->enforced =
+			rlimit_in(text, "\nMax processes") - i->processes_own;
 	if (limit_of(i, LIMIT_CPUS)->grade == GRADE_KERNEL && !cgroup_has(i, CG_CPU))
 		affinity_read_back(i);
 	cgroup_read_back(i, LIMIT_MEMORY, CG_MEMORY, 0);

@@ -259,9 +259,19 @@ static int make_read_only(const struct builder *b, const struct mount_op *op, st
 	return 0;
 }
 
-static int carry_out(const struct builder *b, const struct mount_op *op, int tree_fd, struct err *e)
+/* Most places lie beside the one before: then the folders on the way are there. */
+static bool same_folder(const char *a, const char *b)
 {
-	int r = skeleton_parents(b->root_fd, op->dest, e);
+	size_t len = (size_t) (strrchr(a, '/') - a);
+	return len == (size_t) (strrchr(b, '/') - b) && memcmp(a, b, len) == 0;
+}
+
+static int carry_out(const struct builder *b, size_t index, int tree_fd, struct err *e)
+{
+	const struct mount_op *op = &b->plan->ops[index];
+	int r = 0;
+	if (index == 0 || !same_folder(op->dest, op[-1].dest))
+		r = skeleton_parents(b->root_fd, op->dest, e);
 	if (r < 0)
 		return r;
 	switch (op->kind) {
@@ -366,7 +376,7 @@ int mount_plan_apply(const struct mount_plan *m, struct err *e)
 	for (size_t i = 0; i < m->count; i++) {
 		if (m->ops[i].kind == MOUNT_READ_ONLY && m->ops[i].dest[1] == 0 && (r = size_work(&b, e)) < 0)
 			return r; /* a read-only mount does not stop it, but this is when the skeleton is whole */
-		if ((r = carry_out(&b, &m->ops[i], tree_fds[i], e)) < 0)
+		if ((r = carry_out(&b, i, tree_fds[i], e)) < 0)
 			return r;
 	}
 	umask(0022); /* what the target starts with, whatever ours was */

@@ -133,7 +133,11 @@ static void on_verb(struct supervisor *v, const struct verb_msg *m)
 
 static void wire_watch(struct supervisor *v)
 {
-	loop_change_fd(v->loop, v->feed.wire_fd, EPOLLIN | (v->feed.head ? EPOLLOUT : 0));
+	bool waits = v->feed.head != NULL;
+	if (waits == v->wire_waits)
+		return;
+	v->wire_waits = waits;
+	loop_change_fd(v->loop, v->feed.wire_fd, EPOLLIN | (waits ? EPOLLOUT : 0));
 }
 
 static void on_wire(void *arg, uint32_t events)

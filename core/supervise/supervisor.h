@@ -163,7 +163,7 @@ struct supervisor {
 	struct netless netless;
 	struct notify *notify; /* notify.c's own; NULL: nothing is watched */
 	enum run_state state;
-	bool started, paused, reap;
+	bool started, paused, reap, wire_waits;
 	bool limit_told[LIMIT_MAX];
 	char *canary_told; /* what was told of planted words, a line each; NULL: nothing */
 	uint64_t ended_ns; /* when the target ended or was killed */
