@@ -15,12 +15,14 @@
 #include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 /*
@@ -28,7 +30,9 @@
  * as int, or uses no higher bit of them. A comparison of the whole register would let 0x100005412 pass as no
  * TIOCSTI.
  */
-enum test_op { TEST_END, TEST_IS, TEST_ISNT, TEST_ANY, TEST_NONE, TEST_NULL, TEST_SET, TEST_OVER };
+enum test_op {
+	TEST_END, TEST_IS, TEST_ISNT, TEST_FROM, TEST_TO, TEST_ANY, TEST_NONE, TEST_NULL, TEST_SET, TEST_OVER
+};
 struct arg_test {
 	enum test_op op;
 	uint8_t arg;
@@ -41,7 +45,7 @@ enum rule_then {
 	THEN_MEMORY,
 	THEN_SOCKET, /* put to the supervisor */
 };
-enum rule_when { ALWAYS, WHEN_MEMORY, WHEN_SOCKET, WHEN_NETWORK, WHEN_PINNED };
+enum rule_when { ALWAYS, WHEN_MEMORY, WHEN_CPU, WHEN_SOCKET, WHEN_NETWORK, WHEN_PINNED };
 #define TESTS_MAX 6
 struct arg_rule {
 	const char *call;
@@ -55,6 +59,8 @@ struct arg_rule {
 #define IS(n, v)   { TEST_IS, n, v }
 #define ISNT(n, v) { TEST_ISNT, n, v }
 #define ANY(n, v)  { TEST_ANY, n, v }
+#define FROM(n, v) { TEST_FROM, n, v }
+#define TO(n, v)   { TEST_TO, n, v }
 #define NONE(n, v) { TEST_NONE, n, v }
 #define POINTER_NULL(n) { TEST_NULL, n, 0 }
 #define POINTER_SET(n)  { TEST_SET, n, 0 }
@@ -67,6 +73,11 @@ struct arg_rule {
 	 CLONE_NEWNET)
 #define FAMILIES "kinds of sockets that no network namespace parts, or that open much kernel code"
 #define TERMINAL "typing into, or taking over, a terminal"
+#define PROTOCOLS "protocols beyond TCP, UDP and ping"
+#define RAW "packets made by hand"
+#define NET_CONFIG "changing network interfaces, routes or neighbours"
+#define NETFILTER "changing or reading the rules for packets"
+#define CPU_LIMIT "changing the limit of CPU time"
 
 /* Of one call, the first rule whose tests hold decides; where none does, the call's own action stands. The
  * rules of a call stand together. */
@@ -77,10 +88,18 @@ static const struct arg_rule rules[] = {
 	{ "socket", ALWAYS, { IS(0, AF_UNIX) }, THEN_ALLOW, NULL, NULL },
 	{ "socket", ALWAYS, { IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE) }, THEN_ALLOW, NULL, NULL },
 	{ "socket", ALWAYS, { ISNT(0, AF_INET), ISNT(0, AF_INET6) }, THEN_REFUSE, "families", FAMILIES },
+	/* Whoever owns the user namespace that a socket's network belongs to may do there what root may, and the
+	 * sockets that are made for a target without a network belong to one of its own user's. So what takes
+	 * privilege is refused by its number. The kernel reads the kind in the low 4 bits: 1 and 2 together are RAW
+	 * (3; else 7, 11, 15: no kinds), 2 and 8 PACKET (10; else 11, 14, 15), which AF_INET turns into AF_PACKET, and
+	 * 2 and 4 DCCP (6; else 7, 14, 15), whose module loads also for protocol 0. */
+	{ "socket", ALWAYS, { ANY(1, 1), ANY(1, 2) }, THEN_REFUSE, "raw", RAW },
+	{ "socket", ALWAYS, { ANY(1, 8), ANY(1, 2) }, THEN_REFUSE, "raw", RAW },
+	{ "socket", ALWAYS, { ANY(1, 4), ANY(1, 2) }, THEN_REFUSE, "protocols", PROTOCOLS },
 	/* another protocol's number makes the kernel load its module: SCTP, DCCP, L2TP … */
 	{ "socket", ALWAYS, { ISNT(2, 0), ISNT(2, IPPROTO_TCP), ISNT(2, IPPROTO_UDP), ISNT(2, IPPROTO_ICMP),
 			      ISNT(2, IPPROTO_ICMPV6), ISNT(2, IPPROTO_MPTCP) },
-	  THEN_REFUSE, "protocols", "protocols beyond TCP, UDP and ping" },
+	  THEN_REFUSE, "protocols", PROTOCOLS },
 	{ "socket", WHEN_SOCKET, { { 0 } }, THEN_SOCKET, NULL, NULL },
 	{ "socketpair", ALWAYS, { ISNT(0, AF_UNIX) }, THEN_REFUSE, "families", FAMILIES },
 	/* on a connected socket, and what most sendto() are: no address, nothing to show */
@@ -90,14 +109,63 @@ static const struct arg_rule rules[] = {
 	{ "ioctl", ALWAYS, { IS(1, TIOCLINUX) }, THEN_REFUSE, "terminal", TERMINAL },
 	{ "ioctl", ALWAYS, { IS(1, TIOCCONS) }, THEN_REFUSE, "terminal", TERMINAL },
 	{ "ioctl", ALWAYS, { IS(1, TIOCSETD) }, THEN_REFUSE, "terminal", TERMINAL }, /* loads modules */
+	/* Each number that sets something of a network, some of which load modules too (bridge, 8021q). A loopback that
+	 * was brought up would make 127.0.0.1 reachable where nothing is to be. SIOCETHTOOL stays: what it does lies in
+	 * memory, it can be asked for harmless things, and it brings nothing up. */
+	{ "ioctl", ALWAYS, { FROM(1, SIOCADDRT), TO(1, SIOCRTMSG) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { IS(1, SIOCSIFLINK) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	/* flags, addresses, netmask, metric, memory, MTU: the odd ones only ask */
+	{ "ioctl", ALWAYS, { FROM(1, SIOCSIFFLAGS), TO(1, SIOCSIFMTU), NONE(1, 1) },
+	  THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { FROM(1, SIOCSIFNAME), TO(1, SIOCSIFHWADDR) },
+	  THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { IS(1, SIOCSIFENCAP) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { FROM(1, SIOCSIFSLAVE), TO(1, SIOCDELMULTI) },
+	  THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { IS(1, SIOCSIFPFLAGS) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { FROM(1, SIOCDIFADDR), TO(1, SIOCSIFHWBROADCAST) },
+	  THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { FROM(1, SIOCGIFBR), TO(1, SIOCSIFBR) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { IS(1, SIOCSIFTXQLEN) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { FROM(1, SIOCSMIIREG), TO(1, SIOCWANDEV) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { IS(1, SIOCDARP) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { IS(1, SIOCSARP) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { FROM(1, SIOCDRARP), TO(1, SIOCSRARP) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { IS(1, SIOCSIFMAP) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { FROM(1, SIOCADDDLCI), TO(1, SIOCSIFVLAN) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { FROM(1, SIOCBONDENSLAVE), TO(1, SIOCBRDELIF) },
+	  THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { IS(1, SIOCSHWTSTAMP) }, THEN_REFUSE, "net-config", NET_CONFIG },
+	{ "ioctl", ALWAYS, { FROM(1, SIOCDEVPRIVATE), TO(1, SIOCDEVPRIVATE + 15) }, /* tunnels among them */
+	  THEN_REFUSE, "net-config", NET_CONFIG },
+
+	/* Numbers of netfilter: arp_tables.h 96 and on, ebtables.h 128 and on, IPVS far above. Of IPv6's own options some
+	 * lie between those of ip6_tables.h: 66 and 67 are the traffic class. */
+	{ "setsockopt", ALWAYS, { IS(1, SOL_IP), FROM(2, 64), TO(2, 67) }, THEN_REFUSE, "netfilter", NETFILTER },
+	{ "setsockopt", ALWAYS, { IS(1, SOL_IP), FROM(2, 96), TO(2, 99) }, THEN_REFUSE, "netfilter", NETFILTER },
+	{ "setsockopt", ALWAYS, { IS(1, SOL_IP), FROM(2, 128) }, THEN_REFUSE, "netfilter", NETFILTER },
+	{ "setsockopt", ALWAYS, { IS(1, SOL_IPV6), FROM(2, 64), TO(2, 65) }, THEN_REFUSE, "netfilter", NETFILTER },
+	{ "setsockopt", ALWAYS, { IS(1, SOL_IPV6), FROM(2, 128) }, THEN_REFUSE, "netfilter", NETFILTER },
+	{ "getsockopt", ALWAYS, { IS(1, SOL_IP), FROM(2, 64), TO(2, 67) }, THEN_REFUSE, "netfilter", NETFILTER },
+	{ "getsockopt", ALWAYS, { IS(1, SOL_IP), FROM(2, 96), TO(2, 99) }, THEN_REFUSE, "netfilter", NETFILTER },
+	{ "getsockopt", ALWAYS, { IS(1, SOL_IP), FROM(2, 128) }, THEN_REFUSE, "netfilter", NETFILTER },
+	{ "getsockopt", ALWAYS, { IS(1, SOL_IPV6), FROM(2, 64), TO(2, 65) }, THEN_REFUSE, "netfilter", NETFILTER },
+	{ "getsockopt", ALWAYS, { IS(1, SOL_IPV6), FROM(2, 68), TO(2, 69) }, THEN_REFUSE, "netfilter", NETFILTER },
+	{ "getsockopt", ALWAYS, { IS(1, SOL_IPV6), FROM(2, 128) }, THEN_REFUSE, "netfilter", NETFILTER },
 
 	/* PR_SET_MM_MAP needs no privilege, and changes what /proc says of the command line */
 	{ "prctl", ALWAYS, { IS(0, PR_SET_MM) },
 	  THEN_REFUSE, "prctl", "rewriting what the kernel says of a process" },
+	/* what it holds could not be measured any more (proc(5): smaps_rollup, fd) */
+	{ "prctl", WHEN_MEMORY, { IS(0, PR_SET_DUMPABLE), IS(1, 0) },
+	  THEN_LIMIT, "limits", "hiding from the one who measures its memory" },
 	{ "personality", ALWAYS, { ISNT(0, 0xffffffff), ISNT(0, PER_LINUX), ISNT(0, ADDR_NO_RANDOMIZE) },
 	  THEN_REFUSE, "personality", "old ways of the kernel, such as executable data or a page zero" },
 	{ "prlimit64", ALWAYS, { ISNT(0, 0), POINTER_SET(2) },
 	  THEN_REFUSE, "limits", "changing limits of another process" },
+	/* the soft limit would be raised to the hard one, which leaves more than was given */
+	{ "prlimit64", WHEN_CPU, { IS(1, RLIMIT_CPU), POINTER_SET(2) }, THEN_LIMIT, "limits", CPU_LIMIT },
+	{ "setrlimit", WHEN_CPU, { IS(0, RLIMIT_CPU) }, THEN_LIMIT, "limits", CPU_LIMIT },
 	/* without a pid namespace that is every process of the same user, belljar's own among them */
 	{ "kill", ALWAYS, { IS(0, 0xffffffff) },
 	  THEN_REFUSE, "signals", "a signal to every process there is" },
@@ -107,7 +175,6 @@ static const struct arg_rule rules[] = {
 	{ "mmap", WHEN_MEMORY, { OVER(1), ANY(2, PROT_WRITE), NONE(3, MAP_NORESERVE) },
 	  THEN_MEMORY, NULL, NULL },
 	{ "mremap", WHEN_MEMORY, { OVER(2) }, THEN_MEMORY, NULL, NULL },
-	{ "shmget", WHEN_MEMORY, { OVER(1) }, THEN_MEMORY, NULL, NULL },
 };
 /* clang-format on */
 
@@ -129,6 +196,7 @@ static const struct {
 	{ WATCH_FILES, "chmod" },    { WATCH_FILES, "fchmodat" },  { WATCH_FILES, "fchmodat2" },
 	{ WATCH_FILES, "chown" },    { WATCH_FILES, "lchown" },    { WATCH_FILES, "fchownat" },
 	{ WATCH_FILES, "truncate" }, { WATCH_FILES, "mknod" },     { WATCH_FILES, "mknodat" },
+	{ WATCH_MEMORY, "shmget" },  { WATCH_MEMORY, "memfd_create" },
 };
 
 /* Asked for each row of the tables at each notification: most differ in the first letter. */
@@ -150,6 +218,7 @@ static bool rule_in_force(const struct arg_rule *r, const struct seccomp_want *w
 	switch (r->when) {
 	case ALWAYS: return true;
 	case WHEN_MEMORY: return want->watch & WATCH_MEMORY;
+	case WHEN_CPU: return want->policy->limit[LIMIT_CPU] != UNLIMITED;
 	case WHEN_SOCKET: return want->watch & WATCH_SOCKET;
 	case WHEN_NETWORK: return want->watch & WATCH_NETWORK;
 	case WHEN_PINNED: return want->pin_cpus;
@@ -186,6 +255,14 @@ static void put_test(struct filter_code *code, const struct arg_test *t, uint64_
 	case TEST_ISNT:
 		put_load(code, ARG_LOW(t->arg));
 		put_jump(code, BPF_JEQ, t->value, t->op == TEST_IS ? 0 : MISS, t->op == TEST_IS ? MISS : 0);
+		break;
+	case TEST_FROM:
+		put_load(code, ARG_LOW(t->arg));
+		put_jump(code, BPF_JGE, t->value, 0, MISS);
+		break;
+	case TEST_TO:
+		put_load(code, ARG_LOW(t->arg));
+		put_jump(code, BPF_JGT, t->value, MISS, 0);
 		break;
 	case TEST_ANY:
 	case TEST_NONE:
@@ -282,6 +359,8 @@ static bool test_holds(const struct arg_test *t, uint64_t arg, uint64_t most)
 	switch (t->op) {
 	case TEST_IS: return low == t->value;
 	case TEST_ISNT: return low != t->value;
+	case TEST_FROM: return low >= t->value;
+	case TEST_TO: return low <= t->value;
 	case TEST_ANY: return low & t->value;
 	case TEST_NONE: return !(low & t->value);
 	case TEST_NULL: return arg == 0;

@@ -4,6 +4,9 @@
  * wanted to go. Instead a helper that lives in an empty network namespace makes the socket, and the supervisor puts it
  * into the target (seccomp_unotify(2), SECCOMP_IOCTL_NOTIF_ADDFD): whatever it then tries, the kernel answers that the
  * network is unreachable, and no check can be raced.
+ *
+ * A target of the same user can stop or kill the helper. So its answer is waited for only so long, it is held by a
+ * pidfd, and a new one is started a few times.
  */
 #include "core/supervise/supervisor.h"
 
@@ -13,9 +16,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/close_range.h>
+
+#define ANSWER_S 1
+#define STALLS_MAX 4 /* each holds up the whole run: after these no helper is started any more */
 
 struct ask {
 	int domain, type, protocol;
@@ -43,6 +51,7 @@ static _Noreturn void helper_main(int fd, pid_t supervisor)
 {
 	struct ask a;
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* its /proc is root's: the target's user may not open its namespaces */
 	if (getppid() != supervisor)
 		_exit(1); /* it died before the line above */
 	if (dup2(fd, 3) < 0)
@@ -62,35 +71,46 @@ static _Noreturn void helper_main(int fd, pid_t supervisor)
 
 static int helper_start(struct netless *n)
 {
+	const struct timeval most = { .tv_sec = ANSWER_S };
 	int p[2];
+	if (n->stalls >= STALLS_MAX)
+		return -EPERM;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p) < 0)
 		return -errno;
 	pid_t supervisor = getpid(), pid = fork();
 	if (pid == 0)
 		helper_main(p[1], supervisor);
 	close(p[1]);
-	if (pid < 0) {
-		close(p[0]);
+	/* A pidfd, as the loop may reap the helper before we know of it, and its number be another's then. */
+	int pidfd = pid < 0 ? -1 : (int) syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0) {
+		close(p[0]); /* its end: the helper goes by itself */
 		return -EAGAIN;
 	}
+	(void) setsockopt(p[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+	(void) setsockopt(p[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
 	n->pid = pid;
+	n->pidfd = pidfd;
 	n->fd = p[0];
 	return 0;
 }
 
-int netless_socket(struct netless *n, int domain, int type, int protocol, int *ret_fd)
+static int helper_ask(struct netless *n, const struct ask *a, int *ret_fd)
 {
-	struct ask a = { domain, type, protocol };
-	int r = n->pid ? 0 : helper_start(n), error = 0;
-	if (r < 0)
-		return r;
+	int error = 0;
 	char control[CMSG_SPACE(sizeof(int))];
 	struct iovec iov = { .iov_base = &error, .iov_len = sizeof(error) };
 	struct msghdr msg = {
 		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
 	};
-	if (send(n->fd, &a, sizeof(a), MSG_NOSIGNAL) < 0 || recvmsg(n->fd, &msg, MSG_CMSG_CLOEXEC) <= 0)
+	ssize_t got = send(n->fd, a, sizeof(*a), MSG_NOSIGNAL);
+	if (got >= 0)
+		got = recvmsg(n->fd, &msg, MSG_CMSG_CLOEXEC);
+	if (got <= 0) { /* stopped, or dead: what it says later must not be taken for an answer to the next one */
+		n->stalls++;
+		netless_stop(n);
 		return -EPERM;
+	}
 	struct cmsghdr *h = CMSG_FIRSTHDR(&msg);
 	if (error || !h || h->cmsg_type != SCM_RIGHTS)
 		return error ? -error : -EPERM;
@@ -98,13 +118,22 @@ int netless_socket(struct netless *n, int domain, int type, int protocol, int *r
 	return 0;
 }
 
+int netless_socket(struct netless *n, int domain, int type, int protocol, int *ret_fd)
+{
+	const struct ask a = { domain, type, protocol };
+	int r = n->pid ? 0 : helper_start(n);
+	return r < 0 ? r : helper_ask(n, &a, ret_fd);
+}
+
 void netless_stop(struct netless *n)
 {
 	if (!n->pid)
 		return;
 	close_fd(&n->fd);
-	kill(n->pid, SIGKILL);
-	while (waitpid(n->pid, NULL, 0) < 0 && errno == EINTR)
+	(void) syscall(SYS_pidfd_send_signal, n->pidfd, SIGKILL, NULL, 0);
+	siginfo_t info;
+	while (waitid(P_PIDFD, (id_t) n->pidfd, &info, WEXITED) < 0 && errno == EINTR)
 		;
+	close_fd(&n->pidfd);
 	n->pid = 0;
 }

@@ -3,8 +3,13 @@
  * The meters. Each figure comes from the best source that this run has, and names it: the control group's counters,
  * else /proc of the run's own processes, which can miss a child that came and went between two looks. What cannot be
  * known stays unknown, never 0. See cgroups(7), proc(5), statfs(2).
+ *
+ * CPU time and bytes written are then a floor ("at least"): whatever ended between two looks, and was not waited for by
+ * a process of the run, was seen only up to the last look.
  */
 #include "core/supervise/supervisor.h"
+
+#include "core/confine/confine.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -15,42 +20,37 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-struct sums { /* over the processes of the run that are there now */
-	uint64_t cpu_ticks, tasks, resident, shared_most, written;
+struct sums { /* over the processes of the run that are there now; memory in KiB */
+	uint64_t cpu_ticks, tasks, anonymous, shmem, shared_most, written;
 	bool written_known;
+	struct memfds *memfds; /* NULL: the run has none */
 };
 
 typedef void (*process_fn)(void *arg, int proc_dirfd, const char *pid, bool ours);
 
-static void each_descendant(pid_t parent, int proc_dirfd, process_fn fn, void *arg, int depth)
+/* The host's /proc: whatever descends from us. A daemon's parent is gone, so that it is the child of the subreaper,
+ * which we are; and a child may be another thread's than the first. */
+static void each_descendant(pid_t helper, process_fn fn, void *arg)
 {
-	char path[64], text[8192], name[16];
-	snprintf(path, sizeof(path), "%d/task/%d/children", parent, parent);
-	if (depth > 512 || file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0)
+	CLOSE_FD int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char name[16];
+	pid_t *list;
+	size_t count = proc < 0 ? 0 : family_list(getpid(), &list);
+	if (proc < 0)
 		return;
-	for (char *p = text, *end; *p; p = end) {
-		long child = strtol(p, &end, 10);
-		if (end == p)
-			return;
-		snprintf(name, sizeof(name), "%ld", child);
-		fn(arg, proc_dirfd, name, false);
-		each_descendant((pid_t) child, proc_dirfd, fn, arg, depth + 1);
-		while (*end == ' ')
-			end++;
+	for (size_t k = 0; k < count; k++) {
+		if (list[k] == helper)
+			continue;
+		snprintf(name, sizeof(name), "%d", list[k]);
+		fn(arg, proc, name, false);
 	}
+	free(list);
 }
 
-static void each_process(const struct instance *i, process_fn fn, void *arg)
+static void each_process(const struct meter *m, const struct instance *i, process_fn fn, void *arg)
 {
-	if (i->proc_dirfd < 0) { /* the host's /proc: our child and what descends from it */
-		char name[16];
-		int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		snprintf(name, sizeof(name), "%d", i->target_pid);
-		if (proc >= 0 && i->target_pid > 0) {
-			fn(arg, proc, name, false);
-			each_descendant(i->target_pid, proc, fn, arg, 0);
-		}
-		close_fd(&proc);
+	if (i->proc_dirfd < 0) {
+		each_descendant(m->helper, fn, arg);
 		return;
 	}
 	int fd = openat(i->proc_dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -92,19 +92,25 @@ static void sum_written(struct sums *s, int proc_dirfd, const char *pid)
 	s->written_known = w != NULL;
 }
 
+static uint64_t kib_after(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
 static void sum_memory(struct sums *s, int proc_dirfd, const char *pid)
 {
-	char path[32], text[128], *p = text;
-	snprintf(path, sizeof(path), "%.12s/statm", pid);
+	char path[32], text[4096];
+	snprintf(path, sizeof(path), "%.12s/status", pid);
 	if (file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0)
 		return;
-	strtoull(p, &p, 10);
-	uint64_t resident = strtoull(p, &p, 10), shared = strtoull(p, &p, 10);
-	if (resident < shared)
-		shared = resident;
-	s->resident += resident - shared;
+	uint64_t shmem = kib_after(text, "\nRssShmem:"), shared = shmem + kib_after(text, "\nRssFile:");
+	s->anonymous += kib_after(text, "\nRssAnon:");
+	s->shmem += shmem;
 	if (shared > s->shared_most)
 		s->shared_most = shared;
+	if (s->memfds)
+		memfds_of_process(s->memfds, proc_dirfd, pid);
 }
 
 static void sum_process(void *arg, int proc_dirfd, const char *pid, bool ours)
@@ -128,10 +134,10 @@ static void sum_tasks(void *arg, int proc_dirfd, const char *pid, bool ours)
 		*(uint64_t *) arg += f[0] == 'Z' ? 1 : f[17];
 }
 
-uint64_t meter_tasks(const struct instance *i)
+uint64_t meter_tasks(const struct meter *m, const struct instance *i)
 {
 	uint64_t tasks = 0;
-	each_process(i, sum_tasks, &tasks);
+	each_process(m, i, sum_tasks, &tasks);
 	return tasks;
 }
 
@@ -184,68 +190,109 @@ static void read_cgroup(struct meter *m, const struct instance *i)
 
 struct rollup {
 	uint64_t anonymous, shmem; /* KiB */
+	struct memfds *memfds;     /* NULL: the run has none */
 };
 
-static uint64_t kib_after(const char *text, const char *key)
+/* A process that made itself undumpable, or runs a program that its user may not read, hides its parts, but not how
+ * much is resident: that counts whole, pages of programs among it. */
+static uint64_t resident_kib(int proc_dirfd, const char *pid)
 {
-	const char *at = strstr(text, key);
-	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+	char path[32], text[128], *p = text;
+	snprintf(path, sizeof(path), "%.12s/statm", pid);
+	if (file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0)
+		return 0; /* it is gone */
+	strtoull(p, &p, 10);
+	return strtoull(p, &p, 10) * ((uint64_t) sysconf(_SC_PAGESIZE) >> 10);
 }
 
 static void sum_rollup(void *arg, int proc_dirfd, const char *pid, bool ours)
 {
 	struct rollup *r = arg;
 	char path[40], text[2048];
-	snprintf(path, sizeof(path), "%.12s/smaps_rollup", pid);
-	if (ours || file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0)
+	if (ours)
 		return;
+	snprintf(path, sizeof(path), "%.12s/smaps_rollup", pid);
+	if (file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0) {
+		r->anonymous += resident_kib(proc_dirfd, pid);
+		return;
+	}
 	r->anonymous += kib_after(text, "\nPss_Anon:");
 	r->shmem += kib_after(text, "\nPss_Shmem:");
+	if (r->memfds)
+		memfds_mapped_by(r->memfds, proc_dirfd, pid);
 }
 
-static uint64_t memory_tree(const struct meter *m, const struct instance *i)
+static uint64_t memory_tree(const struct meter *m, const struct instance *i, struct memfds *f)
 {
-	struct rollup r = { 0 };
-	each_process(i, sum_rollup, &r);
-	/* A mapped file of the run's tmpfs stands in both figures: the larger one counts, so that nothing is stopped for
-	 * memory that it has once. Pages of programs and libraries belong to the host's cache. */
-	uint64_t space = m->space == UNKNOWN_U64 ? 0 : m->space, shmem = r.shmem << 10;
-	return (r.anonymous << 10) + (shmem > space ? shmem : space);
+	struct rollup r = { .memfds = f };
+	each_process(m, i, sum_rollup, &r);
+	/* A mapped file of the run's tmpfs, and a mapped memfd, stand in both figures: the larger one counts, so that
+	 * nothing is stopped for memory that it has once. Pages of programs and libraries belong to the host's cache. */
+	uint64_t mapped = f ? memfds_bytes(f, true) : 0, shmem = r.shmem << 10;
+	uint64_t files = (m->space == UNKNOWN_U64 ? 0 : m->space) + mapped;
+	return (r.anonymous << 10) + (m->memfd_bytes - mapped) + (shmem > files ? shmem : files);
 }
 
 /*
- * Resident sizes are cheap (0.1 ms for 8 processes) and count a page once for each process that shares it: after 200
- * forks, 200 times. Proportional sizes are right and cost a hundred times more. So the former are taken while they
- * stay far below the limit, and the latter as soon as they do not.
+ * Resident sizes are cheap and count a page once for each process that shares it: after 200 forks, 200 times.
+ * Proportional sizes are right and cost many times more. So the former are taken while even the largest sum of them
+ * stays far below the limit, and the latter as soon as it does not.
  */
 static void read_memory(struct meter *m, const struct instance *i, const struct sums *s)
 {
-	uint64_t limit = i->launch->policy->limit[LIMIT_MEMORY];
-	m->memory = (s->resident + s->shared_most) * (uint64_t) sysconf(_SC_PAGESIZE) +
-		(m->space == UNKNOWN_U64 ? 0 : m->space);
-	m->memory_by_parts = s->tasks > 0 && limit != UNLIMITED && m->memory > limit / 2;
+	uint64_t limit = i->launch->policy->limit[LIMIT_MEMORY], most_kib = s->anonymous + s->shmem;
+	uint64_t space = (m->space == UNKNOWN_U64 ? 0 : m->space) + m->memfd_bytes;
+	m->memory = ((s->anonymous + s->shared_most) << 10) + space;
+	m->memory_by_parts = s->tasks > 0 && limit != UNLIMITED &&
+			     most(m->memory, (most_kib << 10) + space) > limit / 2;
 	if (m->memory_by_parts)
-		m->memory = memory_tree(m, i);
+		m->memory = memory_tree(m, i, s->memfds);
 	m->memory_peak = most(m->memory_peak, m->memory);
+}
+
+/* When the looks were cut at MEMFD_LOOKS, what was known before stays: no figure falls for lack of looking. */
+static void read_memfds(struct meter *m, const struct memfds *f)
+{
+	uint64_t bytes = memfds_bytes(f, false);
+	if (f->looked < MEMFD_LOOKS || bytes > m->memfd_bytes)
+		m->memfd_bytes = bytes;
+}
+
+/*
+ * The sum of the living falls when one ends whose parent does not wait for it (SIGCHLD ignored): what it had used is
+ * accounted to nobody. It also falls for a moment when a look came between the end of a process and the account in its
+ * parent, or missed a process that just then got another parent; then it is back at the next look, by a rise of at
+ * least that much. So what is missing is carried once the next look has not brought it back.
+ */
+static uint64_t cpu_floor(struct meter *m, uint64_t sum)
+{
+	if (m->cpu_missing && sum < m->cpu_sum + m->cpu_missing)
+		m->cpu_gone += m->cpu_missing;
+	m->cpu_missing = m->cpu_sum > sum ? m->cpu_sum - sum : 0;
+	m->cpu_sum = sum;
+	return m->cpu_gone + sum;
 }
 
 void meter_read(struct meter *m, const struct instance *i)
 {
-	struct sums s = { 0 };
+	struct memfds memfds = { 0 };
+	struct sums s = { .memfds = m->memfds ? &memfds : NULL };
 	memset(&m->cg, 0xff, sizeof(m->cg)); /* all unknown */
 	read_space(m, i);
-	each_process(i, sum_process, &s);
+	each_process(m, i, sum_process, &s);
+	read_memfds(m, &memfds);
 	if (i->cgroup)
 		read_cgroup(m, i);
 	if (!m->memory_exact)
 		read_memory(m, i, &s);
+	memfds_done(&memfds);
 	if (m->cg.tasks == UNKNOWN_U64) {
 		m->tasks = s.tasks;
 		m->tasks_peak = most(m->tasks_peak, s.tasks);
 	}
-	uint64_t cpu_ns = s.cpu_ticks * (NS_PER_S / (uint64_t) sysconf(_SC_CLK_TCK));
+	uint64_t cpu_ns = cpu_floor(m, s.cpu_ticks * (NS_PER_S / (uint64_t) sysconf(_SC_CLK_TCK)));
 	if (m->cg.cpu_ns == UNKNOWN_U64 && cpu_ns > m->cpu_ns)
-		m->cpu_ns = cpu_ns; /* a child that ended and was not yet reaped is missing for a moment */
+		m->cpu_ns = cpu_ns;
 	if (s.written_known && (m->written == UNKNOWN_U64 || s.written > m->written))
 		m->written = s.written;
 }
@@ -255,10 +302,11 @@ void meter_emit(struct meter *m, const struct instance *i, struct feed *s)
 	uint64_t now = now_ns(), passed = now - m->last_ns;
 	bool cg = i->cgroup != NULL;
 	const char *proc = i->proc_dirfd >= 0 ? "/proc of the run" : "/proc, descendants";
+	const char *cpu = i->proc_dirfd >= 0 ? "/proc of the run: at least" : "/proc, descendants: at least";
 	const struct event_pair sources[] = {
-		{ "cpu", cg && m->cg.cpu_ns != UNKNOWN_U64 ? "cgroup" : proc },
+		{ "cpu", cg && m->cg.cpu_ns != UNKNOWN_U64 ? "cgroup" : cpu },
 		{ "memory", m->memory_exact ? "cgroup" : m->memory_by_parts ? "/proc smaps_rollup, and the writable places" :
-			    "/proc statm, and the writable places" },
+			    "/proc status, and the writable places" },
 		{ "memory_peak", m->memory_exact && m->cg.memory_peak != UNKNOWN_U64 ? "cgroup" : "sampled" },
 		{ "processes", cg && m->cg.tasks != UNKNOWN_U64 ? "cgroup" : proc },
 		{ "processes_peak", cg && m->cg.tasks_peak != UNKNOWN_U64 ? "cgroup" : "sampled" },

@@ -18,7 +18,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
@@ -42,7 +44,8 @@ struct notify {
 	struct seccomp_notif req;
 	struct decoded words;
 	struct who who[WHO_SLOTS];
-	uint64_t forks; /* since the tasks were last counted */
+	uint64_t forks;    /* since the tasks were last counted */
+	uint64_t segments; /* bytes of System V memory that was asked for and granted */
 };
 
 static int64_t last_number(const char *line)
@@ -239,20 +242,45 @@ static void on_file(struct notify *n)
 	group_emit(&n->v->groups, &n->v->feed, &ev);
 }
 
+/*
+ * System V segments outlive what mapped them, and touched and detached they stand in no process's sizes: their sum is
+ * bounded as they are made. Freed ones still count, and one that is there already counts again, as nothing tells of
+ * either: the sum is never less than what is held, so that the error is a refusal too early, not memory unseen.
+ */
+static bool segment_exceeds(struct notify *n, uint64_t *ret_size)
+{
+	const __u64 *a = n->req.data.args;
+	uint64_t limit = n->v->launch->policy->limit[LIMIT_MEMORY];
+	if ((uint32_t) a[0] != IPC_PRIVATE && !(a[2] & IPC_CREAT))
+		return false; /* makes none */
+	*ret_size = a[1];
+	if (a[1] > limit || n->segments > limit - a[1])
+		return true;
+	n->segments += a[1];
+	return false;
+}
+
 static void on_memory(struct notify *n)
 {
 	struct supervisor *v = n->v;
 	bool valid = look(n);
-	/* mmap's and shmget's size is the second argument, mremap's new one the third. */
-	uint64_t size = n->req.data.args[n->words.name && strcmp(n->words.name, "mremap") == 0 ? 2 : 1];
+	const char *name = valid && n->words.name ? n->words.name : "mmap";
+	/* mmap's size is the second argument, mremap's new one the third. */
+	uint64_t size = n->req.data.args[strcmp(name, "mremap") == 0 ? 2 : 1];
 	char asked[24], limit[24];
+	bool memfd = n->req.data.nr == SYS_memfd_create;
+	v->meter.memfds |= memfd; /* from now on the samples look for them */
+	if (memfd || (n->req.data.nr == SYS_shmget && !segment_exceeds(n, &size))) {
+		go_on(n);
+		return;
+	}
 	answer(n, ENOMEM, 0);
 	v->facts.enomem_answered++;
 	if (size > v->facts.enomem_largest)
 		v->facts.enomem_largest = size;
-	supervisor_limit(v, LIMIT_MEMORY, BASIS_ANSWERED, "%s of %s answered ENOMEM: alone it exceeds %s",
-			 valid && n->words.name ? n->words.name : "mmap",
+	supervisor_limit(v, LIMIT_MEMORY, BASIS_ANSWERED, "%s of %s answered ENOMEM: %s %s", name,
 			 format_bytes(size, asked, sizeof(asked)),
+			 n->req.data.nr == SYS_shmget ? "with the segments before it, it exceeds" : "alone it exceeds",
 			 format_bytes(v->launch->policy->limit[LIMIT_MEMORY], limit, sizeof(limit)));
 }
 
@@ -263,7 +291,7 @@ static bool fork_exceeds(struct notify *n, uint64_t limit)
 	struct supervisor *v = n->v;
 	if (limit == UNLIMITED || v->meter.tasks + ++n->forks < limit)
 		return false;
-	v->meter.tasks = meter_tasks(&v->inst);
+	v->meter.tasks = meter_tasks(&v->meter, &v->inst);
 	n->forks = 0;
 	if (v->meter.tasks > v->meter.tasks_peak)
 		v->meter.tasks_peak = v->meter.tasks;
@@ -293,6 +321,7 @@ static void on_socket(struct notify *n)
 {
 	const __u64 *a = n->req.data.args;
 	int fd = -1, r = netless_socket(&n->v->netless, (int) a[0], (int) a[1], (int) a[2], &fd);
+	n->v->meter.helper = n->v->netless.pid;
 	if (r == 0) {
 		struct seccomp_notif_addfd add = { .id = n->req.id,
 						   .flags = SECCOMP_ADDFD_FLAG_SEND,
@@ -363,7 +392,7 @@ int notify_start(struct supervisor *v, struct err *e)
 	(void) ioctl(v->inst.notify_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	v->notify = xmalloc(sizeof(*v->notify)); /* not zeroed: most of it is scratch that is never touched */
 	v->notify->v = v;
-	v->notify->forks = 0;
+	v->notify->forks = v->notify->segments = 0;
 	memset(v->notify->who, 0, sizeof(v->notify->who));
 	return loop_watch_fd(v->loop, v->inst.notify_fd, EPOLLIN, notify_ready, v->notify, e);
 }

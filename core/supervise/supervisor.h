@@ -101,6 +101,10 @@ struct meter {
 	uint64_t cpu_ns, memory, memory_peak, tasks, tasks_peak, written, space, space_peak, inodes;
 	uint64_t space_base, inodes_base; /* what the skeleton takes */
 	uint64_t last_ns, last_cpu_ns, last_written;
+	uint64_t cpu_sum, cpu_gone, cpu_missing; /* see cpu_floor() */
+	uint64_t memfd_bytes;
+	pid_t helper;         /* a child of ours that is not the run's; 0: none */
+	bool memfds;          /* the target has made one: they are looked for */
 	bool memory_exact;    /* by the kernel; else a sample */
 	bool written_whole;   /* nothing that ended is missing in it */
 	bool memory_by_parts; /* that sample is of proportional sizes */
@@ -108,13 +112,30 @@ struct meter {
 void meter_start(struct meter *m, const struct instance *i);
 void meter_read(struct meter *m, const struct instance *i);
 void meter_emit(struct meter *m, const struct instance *i, struct feed *s);
-uint64_t meter_tasks(const struct instance *i); /* without ours */
+uint64_t meter_tasks(const struct meter *m, const struct instance *i); /* without ours */
+
+/* ---- memfd.c: memory in files that have no name, whether it is mapped or not ---- */
+
+#define MEMFD_LOOKS 4096 /* descriptors that one sample looks at */
+struct memfds {
+	struct memfd {
+		uint64_t dev, ino, bytes;
+		bool mapped; /* by some process of the run: in its proportional sizes as far as it touched them */
+	} *at;
+	size_t count, room;
+	unsigned looked; /* of MEMFD_LOOKS */
+};
+void memfds_of_process(struct memfds *f, int proc_dirfd, const char *pid);
+void memfds_mapped_by(struct memfds *f, int proc_dirfd, const char *pid);
+uint64_t memfds_bytes(const struct memfds *f, bool mapped); /* of those that are mapped, or of those that are not */
+void memfds_done(struct memfds *f);
 
 /* ---- connect.c: sockets without a network, for a target that has no network namespace ---- */
 
 struct netless {
 	pid_t pid; /* of the helper, which lives in an empty network namespace; 0: not started */
-	int fd;
+	int pidfd, fd;
+	unsigned stalls; /* helpers that did not answer */
 };
 /* netless_socket: a new socket of that kind from the helper, started when first needed. Gives: *ret_fd. */
 int netless_socket(struct netless *n, int domain, int type, int protocol, int *ret_fd);

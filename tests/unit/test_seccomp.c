@@ -6,12 +6,15 @@
 #include "tests/unit/seccomp_fixture.h"
 
 #include <linux/netlink.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -124,6 +127,7 @@ static void test_everyday_calls_are_allowed(void **state)
 	struct fixture *f = *state;
 
 	assert_true(ARRAY_LEN(everyday) >= 150);
+	f->policy.limit[LIMIT_CPU] = UNLIMITED; /* setrlimit's 0 is RLIMIT_CPU */
 	compile(f, 0);
 	for (size_t i = 0; i < ARRAY_LEN(everyday); i++)
 		if (answer(f, everyday[i], NULL) != ALLOW)
@@ -148,6 +152,7 @@ static void test_denied_calls_are_put_to_the_supervisor(void **state)
 {
 	struct fixture *f = *state;
 
+	f->policy.limit[LIMIT_CPU] = UNLIMITED; /* setrlimit's 0 is RLIMIT_CPU */
 	compile(f, WATCH_DENIED);
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
 		assert_int_equal(answer(f, refused[i], NULL), NOTIFY);
@@ -224,6 +229,16 @@ static const struct {
 	{ SYS_socket, { AF_INET, SOCK_STREAM, 262 }, 0, ALLOW },
 	{ SYS_socket, { AF_INET, SOCK_STREAM, 132 /* SCTP */ }, 0, EPERM_RET },
 	{ SYS_socket, { AF_INET, SOCK_RAW, 255 }, 0, EPERM_RET },
+	{ SYS_socket, { AF_INET, SOCK_RAW, IPPROTO_ICMP }, 0, EPERM_RET },
+	{ SYS_socket, { AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP }, 0, EPERM_RET },
+	{ SYS_socket, { AF_INET6, SOCK_RAW | GARBAGE, IPPROTO_UDP }, WATCH_SOCKET, EPERM_RET },
+	{ SYS_socket, { AF_INET6, SOCK_RAW, IPPROTO_ICMPV6 }, WATCH_DENIED, NOTIFY },
+	{ SYS_socket, { AF_INET, SOCK_PACKET }, 0, EPERM_RET },
+	{ SYS_socket, { AF_INET, SOCK_PACKET | SOCK_CLOEXEC }, WATCH_SOCKET, EPERM_RET },
+	{ SYS_socket, { AF_INET, SOCK_DCCP }, 0, EPERM_RET },
+	{ SYS_socket, { AF_INET, SOCK_DGRAM, IPPROTO_ICMP }, 0, ALLOW },
+	{ SYS_socket, { AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK }, 0, ALLOW },
+	{ SYS_socket, { AF_UNIX, SOCK_SEQPACKET }, 0, ALLOW },
 	{ SYS_socket, { AF_INET, SOCK_STREAM, 132 }, WATCH_SOCKET, EPERM_RET },
 	{ SYS_socket, { AF_INET, SOCK_STREAM }, WATCH_SOCKET, NOTIFY },
 	{ SYS_socket, { AF_INET6 | GARBAGE, SOCK_STREAM }, WATCH_SOCKET, NOTIFY },
@@ -256,6 +271,56 @@ static const struct {
 	{ SYS_ioctl, { 0, TIOCSTI | GARBAGE }, 0, EPERM_RET },
 	{ SYS_ioctl, { 0, TIOCLINUX | GARBAGE }, 0, EPERM_RET },
 	{ SYS_ioctl, { 0, TIOCSTI }, WATCH_DENIED, NOTIFY },
+	{ SYS_ioctl, { 3, SIOCSIFFLAGS }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCSIFFLAGS | GARBAGE }, WATCH_SOCKET, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCSIFADDR }, WATCH_DENIED, NOTIFY },
+	{ SYS_ioctl, { 3, SIOCADDRT }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCDELRT }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCSIFMTU }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCSIFNAME }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCSIFHWADDR }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCSARP }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCDARP }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCBRADDBR }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCSIFVLAN }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCDEVPRIVATE + 1 }, 0, EPERM_RET },
+	{ SYS_ioctl, { 3, SIOCGIFFLAGS }, 0, ALLOW },
+	{ SYS_ioctl, { 3, SIOCGIFADDR }, 0, ALLOW },
+	{ SYS_ioctl, { 3, SIOCGIFMTU }, 0, ALLOW },
+	{ SYS_ioctl, { 3, SIOCGIFCONF }, 0, ALLOW },
+	{ SYS_ioctl, { 3, SIOCGIFINDEX }, 0, ALLOW },
+	{ SYS_ioctl, { 3, SIOCGIFHWADDR }, 0, ALLOW },
+	{ SYS_ioctl, { 3, SIOCGARP }, 0, ALLOW },
+	{ SYS_ioctl, { 3, SIOCGIFBRDADDR }, 0, ALLOW },
+	{ SYS_ioctl, { 3, FIONREAD }, 0, ALLOW },
+	{ SYS_setsockopt, { 3, SOL_IP, 64 /* IPT_SO_SET_REPLACE */ }, 0, EPERM_RET },
+	{ SYS_setsockopt, { 3, SOL_IP | GARBAGE, 64 | GARBAGE }, WATCH_SOCKET, EPERM_RET },
+	{ SYS_setsockopt, { 3, SOL_IP, 97 /* ARPT_SO_SET_ADD_COUNTERS */ }, 0, EPERM_RET },
+	{ SYS_setsockopt, { 3, SOL_IP, 128 /* EBT_SO_SET_ENTRIES */ }, 0, EPERM_RET },
+	{ SYS_setsockopt, { 3, SOL_IP, 1153 /* IPVS */ }, 0, EPERM_RET },
+	{ SYS_setsockopt, { 3, SOL_IPV6, 64 /* IP6T_SO_SET_REPLACE */ }, WATCH_DENIED, NOTIFY },
+	{ SYS_setsockopt, { 3, SOL_IPV6, IPV6_TCLASS }, 0, ALLOW },
+	{ SYS_setsockopt, { 3, SOL_IPV6, IPV6_RECVTCLASS }, 0, ALLOW },
+	{ SYS_setsockopt, { 3, SOL_IPV6, IPV6_V6ONLY }, 0, ALLOW },
+	{ SYS_setsockopt, { 3, SOL_IP, IP_TOS }, 0, ALLOW },
+	{ SYS_setsockopt, { 3, SOL_IP, MCAST_JOIN_GROUP }, 0, ALLOW },
+	{ SYS_setsockopt, { 3, SOL_SOCKET, 64 }, 0, ALLOW },
+	{ SYS_setsockopt, { 3, IPPROTO_TCP, 64 }, 0, ALLOW },
+	{ SYS_getsockopt, { 3, SOL_IP, 64 /* IPT_SO_GET_INFO */ }, 0, EPERM_RET },
+	{ SYS_getsockopt, { 3, SOL_IP, 67 }, 0, EPERM_RET },
+	{ SYS_getsockopt, { 3, SOL_IPV6, 69 }, 0, EPERM_RET },
+	{ SYS_getsockopt, { 3, SOL_IPV6, IPV6_TCLASS }, 0, ALLOW },
+	{ SYS_getsockopt, { 3, SOL_IP, 80 /* SO_ORIGINAL_DST */ }, 0, ALLOW },
+	{ SYS_setrlimit, { RLIMIT_CPU, 0x1000 }, 0, EPERM_RET },
+	{ SYS_setrlimit, { RLIMIT_NOFILE, 0x1000 }, 0, ALLOW },
+	{ SYS_prlimit64, { 0, RLIMIT_CPU, 0x1000 }, 0, EPERM_RET },
+	{ SYS_prlimit64, { 0, RLIMIT_CPU | GARBAGE, UINT64_C(0x700000000000) }, WATCH_DENIED, NOTIFY },
+	{ SYS_prlimit64, { 0, RLIMIT_CPU, 0, 0x1000 }, 0, ALLOW },
+	{ SYS_prctl, { PR_SET_DUMPABLE, 0 }, 0, ALLOW },
+	{ SYS_prctl, { PR_SET_DUMPABLE, 0 }, WATCH_MEMORY, EPERM_RET },
+	{ SYS_prctl, { PR_SET_DUMPABLE, 1 }, WATCH_MEMORY, ALLOW },
+	{ SYS_memfd_create, { 0x1000, 0 }, 0, ALLOW },
+	{ SYS_memfd_create, { 0x1000, 0 }, WATCH_MEMORY, NOTIFY },
 	{ SYS_prctl, { PR_SET_NAME }, 0, ALLOW },
 	{ SYS_prctl, { PR_SET_MM }, 0, EPERM_RET },
 	{ SYS_personality, { 0xffffffff }, 0, ALLOW },
@@ -283,7 +348,8 @@ static const struct {
 	{ SYS_mremap, { 0, 4096, MEMORY + 1 }, WATCH_MEMORY, NOTIFY },
 	{ SYS_mremap, { 0, MEMORY + 1, 4096 }, WATCH_MEMORY, ALLOW },
 	{ SYS_shmget, { 0, MEMORY * 2, 0600 }, WATCH_MEMORY, NOTIFY },
-	{ SYS_shmget, { 0, 4096, 0600 }, WATCH_MEMORY, ALLOW },
+	{ SYS_shmget, { 0, 4096, 0600 }, WATCH_MEMORY, NOTIFY }, /* their sum counts */
+	{ SYS_shmget, { 0, 4096, 0600 }, 0, ALLOW },
 	{ SYS_sendto, { 3, 0x1000, 1, 0, 0, 0 }, WATCH_NETWORK, ALLOW },
 	{ SYS_sendto, { 3, 0x1000, 1, 0, UINT64_C(0x700000000000), 16 }, WATCH_NETWORK, NOTIFY },
 	{ SYS_sendto, { 3, 0x1000, 1, 0, 0x2000, 16 }, WATCH_NETWORK, NOTIFY },
@@ -339,6 +405,49 @@ static void test_kill_strikes_refused_calls_only(void **state)
 	assert_int_equal(answer(f, SYS_ptrace, NULL), NOTIFY);
 }
 
+static void test_cpu_time_is_kept_when_limited(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t set[6] = { RLIMIT_CPU, 0x1000 }, prlimit[6] = { 0, RLIMIT_CPU, 0x1000 };
+
+	f->policy.limit[LIMIT_CPU] = UNLIMITED;
+	compile(f, 0);
+	assert_int_equal(answer(f, SYS_setrlimit, set), ALLOW);
+	assert_int_equal(answer(f, SYS_prlimit64, prlimit), ALLOW);
+	f->policy.limit[LIMIT_CPU] = NS_PER_S;
+	f->policy.on_denied = DENIED_KILL;
+	compile(f, 0);
+	assert_int_equal(answer(f, SYS_setrlimit, set), EPERM_RET); /* a limit's sake, no offence */
+	assert_int_equal(answer(f, SYS_prlimit64, prlimit), EPERM_RET);
+	f->policy.on_denied = DENIED_ERRNO;
+}
+
+static void test_rules_are_named(void **state)
+{
+	static const struct {
+		int nr;
+		uint64_t arg[6];
+		const char *rule;
+	} named[] = {
+		{ SYS_socket, { AF_INET, SOCK_RAW, IPPROTO_ICMP }, "raw" },
+		{ SYS_socket, { AF_INET, SOCK_PACKET }, "raw" },
+		{ SYS_socket, { AF_INET, SOCK_DCCP }, "protocols" },
+		{ SYS_ioctl, { 3, SIOCSIFFLAGS }, "net-config" },
+		{ SYS_setsockopt, { 3, SOL_IP, 64 }, "netfilter" },
+		{ SYS_getsockopt, { 3, SOL_IPV6, 64 }, "netfilter" },
+		{ SYS_prlimit64, { 0, RLIMIT_CPU, 0x1000 }, "limits" },
+		{ SYS_setrlimit, { RLIMIT_CPU, 0x1000 }, "limits" },
+	};
+	struct fixture *f = *state;
+	struct seccomp_reason why;
+
+	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+		seccomp_explain(&f->want, named[i].nr, ARCH, named[i].arg, &why);
+		assert_int_equal(why.watch, WATCH_DENIED);
+		assert_string_equal(why.rule, named[i].rule);
+	}
+}
+
 /* ---- by architecture ---- */
 
 static void test_other_architectures_get_nothing(void **state)
@@ -376,6 +485,16 @@ static const uint64_t values[] = { 0,
 				   TIOCSTI,
 				   TIOCSTI | GARBAGE,
 				   PR_SET_MM,
+				   SIOCSIFFLAGS,
+				   SIOCGIFFLAGS,
+				   SIOCDEVPRIVATE + 15,
+				   SIOCDEVPRIVATE + 16,
+				   64,
+				   67 | GARBAGE,
+				   128,
+				   SOCK_RAW,
+				   SOCK_PACKET,
+				   SOL_IPV6,
 				   ADDR_NO_RANDOMIZE,
 				   CLONE_NEWUSER,
 				   MEMORY,
@@ -524,6 +643,8 @@ int main(void)
 		T(test_start_never_waits),
 		T(test_arguments_decide),
 		T(test_cores_are_pinned_when_asked),
+		T(test_cpu_time_is_kept_when_limited),
+		T(test_rules_are_named),
 		T(test_kill_strikes_refused_calls_only),
 		T(test_other_architectures_get_nothing),
 		T(test_reason_agrees_with_filter),
