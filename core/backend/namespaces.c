@@ -105,7 +105,6 @@ static int namespaces_confine(struct instance *i, struct mount_plan *m, const st
 		.rlimits = ladder->rlimits,
 		.rlimit_count = ladder->rlimit_count,
 		.cpu_count = ladder->cpu_count,
-		.shm_max = p->limit[LIMIT_MEMORY],
 		.filter = filter,
 		.listener = i->want.watch != 0,
 		.argv = i->argv,

@@ -179,7 +179,6 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 		.listener = i->want.watch != 0,
 		.argv = i->argv,
 		.env = i->env,
-		.shm_max = UINT64_MAX,
 		.landlock = &rules,
 	};
 	if ((r = seccomp_compile(&i->want, &filter, e)) >= 0 && (r = child_start(i, &c, e)) >= 0) {

@@ -61,7 +61,6 @@ int confine_self(const struct confinement *c, struct err *e)
 	    (in_new(c, CLONE_NEWUTS) && (r = ns_hostname(c->hostname, e)) < 0) ||
 	    (in_new(c, CLONE_NEWNET) && (r = ns_loopback_up(e)) < 0) ||
 	    (in_new(c, CLONE_NEWUSER) && (r = ns_counts(e)) < 0) ||   /* through the new /proc, while root of the namespace */
-	    (in_new(c, CLONE_NEWIPC) && (r = ns_shm_max(c->shm_max, e)) < 0) ||
 	    (r = keyring_own(e)) < 0 ||                               /* seccomp refuses keyctl from here on */
 	    (r = cpus_pin(c->cpu_count, e)) < 0)
 		return r;

@@ -172,7 +172,6 @@ struct confinement {
 	const struct rlimit_want *rlimits;
 	size_t rlimit_count;
 	uint32_t cpu_count;               /* affinity to that many cores; 0: not used */
-	uint64_t shm_max;                 /* bytes of System V shared memory in the run's own ipc namespace; UINT64_MAX: as is */
 	const struct seccomp_program *filter;
 	bool listener;
 	char **argv, **env;               /* argv[0] is the path to execute */

@@ -101,27 +101,6 @@ int ns_counts(struct err *e)
 	return 0;
 }
 
-/*
- * System V segments are nobody's resident memory until they are touched and outlive who made them: their sum is
- * bounded here. The kernel lets the root of the ipc namespace's owner write these; where the map has no root it may
- * answer EACCES, and the filter's bound on shmget(2) by size stands alone then.
- */
-int ns_shm_max(uint64_t bytes, struct err *e)
-{
-	char text[24];
-	int r;
-	if (bytes == UINT64_MAX)
-		return 0;
-	snprintf(text, sizeof(text), "%llu", (unsigned long long) bytes);
-	r = file_write_str(AT_FDCWD, "/proc/sys/kernel/shmmax", text, e);
-	if (r == 0) {
-		snprintf(text, sizeof(text), "%llu",
-			 (unsigned long long) (bytes / (uint64_t) sysconf(_SC_PAGESIZE)));
-		r = file_write_str(AT_FDCWD, "/proc/sys/kernel/shmall", text, e);
-	}
-	return r == -EACCES || r == -EPERM || r == -ENOENT ? 0 : r;
-}
-
 /* The run's own group is the root of what it can see of control groups. Made by clone3 it would be ours: /proc would
  * name the run's group, and where we stand. */
 int ns_cgroup(struct err *e)

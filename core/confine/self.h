@@ -26,7 +26,6 @@ int sync_send(int sync_fd, const struct sync_msg *m);
 int ns_hostname(const char *name, struct err *e);
 int ns_loopback_up(struct err *e);
 int ns_counts(struct err *e);
-int ns_shm_max(uint64_t bytes, struct err *e);
 int ns_cgroup(struct err *e);
 int keyring_own(struct err *e);
 
