@@ -29,8 +29,8 @@ int inlet_open(struct inlet *i, int from, struct loop *loop, int *ret_stdin_fd, 
 	*ret_stdin_fd = from;
 	if (from < 0)
 		return 0;
-	if (fstat(from, &st) == 0 && S_ISFIFO(st.st_mode) && (fcntl(from, F_GETFL) & O_ACCMODE) == O_RDONLY)
-		return 0;
+	if (fstat(from, &st) < 0)
+		st.st_mode = 0;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_set(e, errno, "make a pipe for standard input");
 	(void) fcntl(ends[1], F_SETFL, O_NONBLOCK);
@@ -58,6 +58,15 @@ static size_t unread(int pipe_fd)
 	return ioctl(pipe_fd, FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t) bytes : 0;
 }
 
+/* Read from the file and not by the target. Never more than we read: the target can write into its pipe, too, and what
+ * lies before the place where it began is not for it to send the next reader to. */
+static size_t left_over(const struct inlet *i)
+{
+	size_t there = unread(i->in.back_fd);
+
+	return (there < i->in.copied ? there : i->in.copied) + i->in.have - i->in.sent;
+}
+
 /* Nothing more will be copied: the target reads an end of file behind what is there. */
 static void end(struct inlet *i)
 {
@@ -73,7 +82,7 @@ void inlet_close(struct inlet *i)
 		return;
 	end(i);
 	if (i->in.back_fd >= 0)
-		(void) lseek(i->from, -(off_t) (unread(i->in.back_fd) + i->in.have - i->in.sent), SEEK_CUR);
+		(void) lseek(i->from, -(off_t) left_over(i), SEEK_CUR);
 	close_fd(&i->in.back_fd);
 	free(i->in.data);
 	i->in.data = NULL;
@@ -136,6 +145,7 @@ static int drain(struct inlet *i)
 		if (n < 0 && errno != EINTR)
 			return -1;
 		i->in.sent += n > 0 ? (size_t) n : 0;
+		i->in.copied += n > 0 ? (size_t) n : 0;
 	}
 	return 1;
 }

@@ -23,11 +23,17 @@
 #define HEADER_TEXT_MAX \
 	(24u << 20) /* code that is longer as JSON goes as base64, to stay below RECORD_LINE_MAX */
 
+#define OUTPUT_MAX (RECORDING_MAX / 2) /* of output: a flood of it hides no other event */
+
+enum kind { KIND_OUTPUT, KIND_OTHER, KIND_MAX };
+
 struct record {
 	int fd;
 	int failed; /* the first errno of a write; after it, nothing more is written */
 	char *path;
-	bool prune; /* it lies in the folder of them all */
+	int runs_fd; /* the folder of them all, where it lies in that; -1: elsewhere, and nothing is pruned */
+	uint64_t bytes, output_bytes; /* written, or waiting for it */
+	uint64_t lost[KIND_MAX], lost_ns; /* events that were left out, and when the first was */
 	struct buf lines;
 };
 
@@ -117,9 +123,10 @@ static void put_header(const struct launch *l, struct buf *out)
 	buf_str(out, "}\n");
 }
 
-static int open_new(const char *path, int *ret_fd, struct err *e)
+/* The name is looked up in the folder; AT_FDCWD for a path. */
+static int open_new(int dirfd, const char *name, const char *path, int *ret_fd, struct err *e)
 {
-	CLOSE_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	CLOSE_FD int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0 && errno == EEXIST)
 		return err_say(e, EEXIST,
@@ -136,37 +143,88 @@ static int open_new(const char *path, int *ret_fd, struct err *e)
 	while (flock(fd, LOCK_SH) < 0 && errno == EINTR)
 		;
 	if (fstat(fd, &st) == 0 && st.st_nlink == 0)
-		return open_new(path, ret_fd, e);
+		return open_new(dirfd, name, path, ret_fd, e);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
 
-static int open_default(const char *run_id, char **ret_path, int *ret_fd, struct err *e)
+/*
+ * A folder that nobody else can change, and no link: files are made and removed in it, by root too, whose HOME may be
+ * another user's. That user would else choose whose *.jsonl go.
+ */
+static int open_own(int dirfd, const char *name, const char *path, int *ret_fd, struct err *e)
 {
-	FREE char *folder = xdg_folder(XDG_STATE, "runs", true, e);
+	struct stat st;
+	CLOSE_FD int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (!folder)
+	if (fd < 0 && errno != ELOOP && errno != ENOTDIR)
+		return err_set(e, errno, "open folder %s; give --record FILE or --no-record", path);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
+		return err_say(e, EPERM,
+			       "%s is not a folder that is ours and that only we can write to: no recording is kept "
+			       "there; give --record FILE or --no-record",
+			       path);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+/* Step by step on descriptors: a name that was checked may be another thing's a moment later. */
+static int open_runs(char **ret_folder, int *ret_fd, struct err *e)
+{
+	CLOSE_FD int parent_fd = -1, fd = -1;
+	FREE char *parent = xdg_folder(XDG_STATE, NULL, true, e);
+	int r;
+
+	if (!parent)
 		return -e->code;
-	FREE char *path = xprintf("%s/%s.jsonl", folder, run_id);
-	int r = open_new(path, ret_fd, e);
+	FREE char *folder = xprintf("%s/runs", parent);
+	if ((r = open_own(AT_FDCWD, parent, parent, &parent_fd, e)) < 0)
+		return r;
+	if (mkdirat(parent_fd, "runs", 0700) < 0 && errno != EEXIST)
+		return err_set(e, errno, "create folder %s", folder);
+	if ((r = open_own(parent_fd, "runs", folder, &fd, e)) < 0)
+		return r;
+	*ret_folder = take_ptr(&folder);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int open_default(const char *run_id, struct record *rec, struct err *e)
+{
+	FREE char *folder = NULL, *name = xprintf("%s.jsonl", run_id);
+	int r = open_runs(&folder, &rec->runs_fd, e);
+
 	if (r < 0)
 		return r;
-	*ret_path = take_ptr(&path);
-	return 0;
+	rec->path = xprintf("%s/%s", folder, name);
+	return open_new(rec->runs_fd, name, rec->path, &rec->fd, e);
+}
+
+static int open_named(const char *path, struct record *rec, struct err *e)
+{
+	rec->path = xstrdup(path);
+	return open_new(AT_FDCWD, path, path, &rec->fd, e);
+}
+
+static void record_free(struct record *r)
+{
+	close_fd(&r->fd);
+	close_fd(&r->runs_fd);
+	buf_done(&r->lines);
+	free(r->path);
+	free(r);
 }
 
 int record_create(const struct launch *l, struct record **ret, struct err *e)
 {
-	char *path = NULL;
-	int fd = -1;
-	int r = l->record_path ? open_new(l->record_path, &fd, e) : open_default(l->run_id, &path, &fd, e);
-
-	if (r < 0)
-		return r;
 	struct record *rec = xcalloc(1, sizeof(*rec));
-	rec->fd = fd;
-	rec->prune = path != NULL;
-	rec->path = path ? path : xstrdup(l->record_path);
+
+	rec->fd = rec->runs_fd = -1;
+	int r = l->record_path ? open_named(l->record_path, rec, e) : open_default(l->run_id, rec, e);
+	if (r < 0) {
+		record_free(rec);
+		return r;
+	}
 	put_header(l, &rec->lines);
 	*ret = rec;
 	return 0;
@@ -187,14 +245,59 @@ int record_flush(struct record *r)
 	return -r->failed;
 }
 
-void record_add(struct record *r, const struct event *ev)
+static void put_line(struct record *r, const struct event *ev)
 {
-	if (r->failed)
-		return;
+	size_t before = r->lines.len;
+
 	event_to_json(ev, &r->lines);
 	buf_add(&r->lines, "\n", 1);
+	r->bytes += r->lines.len - before;
+	if (ev->type == EVENT_OUTPUT)
+		r->output_bytes += r->lines.len - before;
 	if (r->lines.len >= BUFFER_MAX)
 		(void) record_flush(r);
+}
+
+/* The numbers in a file have no gaps: what was left out is one event for each kind, and takes one number. */
+static void put_lost(struct record *r, uint64_t *seq)
+{
+	static const char *const whats[] = { [KIND_OUTPUT] = "output", [KIND_OTHER] = "event" };
+
+	for (int k = 0; k < KIND_MAX; k++) {
+		struct event ev = { .type = EVENT_DROPPED,
+				    .seq = *seq,
+				    .t_ns = r->lost_ns,
+				    .dropped = { .what = whats[k],
+						 .count = r->lost[k],
+						 .why = "the recording had reached its largest size" } };
+		if (!r->lost[k])
+			continue;
+		put_line(r, &ev);
+		++*seq;
+	}
+}
+
+static bool is_full(const struct record *r, const struct event *ev)
+{
+	return r->bytes >= RECORDING_MAX || (ev->type == EVENT_OUTPUT && r->output_bytes >= OUTPUT_MAX);
+}
+
+void record_add(struct record *r, const struct event *ev)
+{
+	struct event numbered = *ev;
+	uint64_t lost = r->lost[KIND_OUTPUT] + r->lost[KIND_OTHER];
+
+	if (r->failed)
+		return;
+	if (ev->type != EVENT_EXIT && is_full(r, ev)) {
+		r->lost[ev->type == EVENT_OUTPUT ? KIND_OUTPUT : KIND_OTHER]++;
+		r->lost_ns = lost ? r->lost_ns : ev->t_ns;
+		return;
+	}
+	numbered.seq -= lost;
+	if (ev->type == EVENT_EXIT)
+		put_lost(r, &numbered.seq);
+	put_line(r, &numbered);
 }
 
 /*
@@ -223,12 +326,10 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 /* Names are looked up anew at each step: another belljar may do the same now, and then ENOENT is as good
  * as done. */
-static void prune(const char *path)
+static void prune(int dirfd)
 {
-	FREE char *folder = xstrndup(path, (size_t) (strrchr(path, '/') - path));
-	CLOSE_FD int dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent **names;
-	int count = dirfd < 0 ? -1 : scandirat(dirfd, ".", &names, recordings_only, by_name);
+	int count = scandirat(dirfd, ".", &names, recordings_only, by_name);
 
 	for (int i = 0; i < count; i++) {
 		struct stat st;
@@ -246,14 +347,13 @@ int record_close(struct record *r, struct err *e)
 	if (!r)
 		return 0;
 	int failed = -record_flush(r);
-	if (r->prune)
-		prune(r->path);
+	if (r->runs_fd >= 0)
+		prune(r->runs_fd);
 	/* Some file systems tell only now that the disk is full. */
 	if (close(r->fd) < 0 && !failed && errno != EINTR)
 		failed = errno;
+	r->fd = -1;
 	int result = failed ? err_set(e, failed, "write recording %s", r->path) : 0;
-	buf_done(&r->lines);
-	free(r->path);
-	free(r);
+	record_free(r);
 	return result;
 }

@@ -15,13 +15,16 @@ struct launch;
 struct record;
 
 #define RECORDINGS_KEPT 50
+#define RECORDING_MAX (128u << 20) /* of events; then only the exit event, and before it how many were left out */
 #define RECORD_LINE_MAX (32u << 20) /* a longer line is damage */
 
 /*
  * record_create: opens the file ('path', or runs/ID.jsonl below XDG_STATE) and writes the header. Never follows
  * a link or opens what exists. Buffered; record_flush at quiet moments. record_path: Borrowed. A full disk is
  * remembered: record_close returns its error, once. Of those below XDG_STATE it removes the oldest beyond
- * RECORDINGS_KEPT: nobody waits for that at the end of a run.
+ * RECORDINGS_KEPT: nobody waits for that at the end of a run. -EPERM where that folder or the one that it is in is a
+ * link, another user's, or open to others for writing. record_add: Borrows; numbers go on without gaps when
+ * RECORDING_MAX, or half of it for output, left events out.
  */
 int record_create(const struct launch *l, struct record **ret, struct err *e);
 const char *record_path(const struct record *r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * RLIMIT_FSIZE leaves no trace of its own: a program that ignores SIGXFSZ gets EFBIG and may end in any way. What it
- * leaves is a file of exactly the limit's size. Looked for once, after a run that failed, within bounds.
+ * leaves is a file of exactly the limit's size, all of it written: one that was only made that long has no blocks and
+ * never met the limit. Looked for once, after a run that failed, within bounds.
  */
 #include "core/supervise/evidence.h"
 
@@ -21,6 +22,12 @@ struct search {
 	unsigned looks;
 };
 
+/* A block is 512 bytes here. A file system may round up, never down; one that compresses would hide a file from us. */
+static bool met_limit(const struct stat *st, uint64_t size)
+{
+	return S_ISREG(st->st_mode) && (uint64_t) st->st_size == size && (uint64_t) st->st_blocks >= size / 512;
+}
+
 static bool search_folder(struct search *s, int parent, const char *name, int depth)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -35,9 +42,8 @@ static bool search_folder(struct search *s, int parent, const char *name, int de
 		s->looks++;
 		if (fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (S_ISREG(st.st_mode))
-			found = (uint64_t) st.st_size == s->size;
-		else if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+		found = met_limit(&st, s->size);
+		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
 			found = search_folder(s, dirfd(dir), d->d_name, depth + 1);
 	}
 	closedir(dir);

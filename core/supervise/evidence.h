@@ -9,5 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* evidence_file_at_limit: whether a file of exactly that size stands in the writable places. */
+/* evidence_file_at_limit: whether a file of exactly that size, with blocks behind all of it, stands in the writable places:
+ * by looking at them, not by a counter. */
 bool evidence_file_at_limit(const struct instance *i, uint64_t size);

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RECORDED_OUTPUT_MAX (64u << 20) /* a recording of an endless flood must not fill the disk */
-
 void feed_init(struct feed *s, int wire_fd)
 {
 	*s = (struct feed) { .wire_fd = wire_fd, .start_ns = now_ns() };
@@ -80,17 +78,28 @@ static void deliver(struct feed *s, const struct event *ev)
 	s->queued += f->len;
 }
 
-static void record(struct feed *s, const struct event *ev)
+static void number(struct feed *s, struct event *ev)
 {
-	if (!s->record)
+	ev->seq = ++s->seq;
+	ev->t_ns = now_ns() - s->start_ns;
+	ev->source = SOURCE_HOST;
+}
+
+/* The last line of a recording may be the one that finds no room. Behind the exit event nobody reads: so it is written
+ * first, and what became of it told before. What failed earlier, the supervisor has told. */
+static void record_last(struct feed *s, struct event *ev)
+{
+	if (!s->record || record_flush(s->record) < 0)
 		return;
-	if (ev->type == EVENT_OUTPUT) {
-		uint64_t before = s->recorded_output;
-		s->recorded_output += ev->output.len;
-		if (before >= RECORDED_OUTPUT_MAX)
-			return;
-	}
 	record_add(s->record, ev);
+	if (record_flush(s->record) == 0)
+		return;
+	struct event error = { .type = EVENT_ERROR,
+			       .error = { .text = "the recording is not whole: its file could not be written",
+					  .remedy = "" } };
+	number(s, &error);
+	deliver(s, &error);
+	ev->seq = ++s->seq;
 }
 
 void feed_emit(struct feed *s, struct event *ev)
@@ -106,11 +115,12 @@ void feed_emit(struct feed *s, struct event *ev)
 		s->dropped = 0;
 		feed_emit(s, &lost);
 	}
-	ev->seq = ++s->seq;
-	ev->t_ns = now_ns() - s->start_ns;
-	ev->source = SOURCE_HOST;
-	deliver(s, ev); /* first: the reader waits for it, the file does not */
-	record(s, ev);
+	number(s, ev);
+	if (ev->type == EVENT_EXIT)
+		record_last(s, ev);
+	deliver(s, ev); /* before the file: the reader waits for it, the file does not */
+	if (s->record && ev->type != EVENT_EXIT)
+		record_add(s->record, ev);
 }
 
 void feed_drain(struct feed *s)

@@ -92,7 +92,12 @@ static void group_keep(struct group *g, const struct event *ev)
 
 static struct group_table *table_of(struct groups *g, enum event_type type)
 {
-	return type == EVENT_DENIED ? &g->denied : type == EVENT_NETWORK ? &g->network : &g->file;
+	switch (type) {
+	case EVENT_DENIED: return &g->denied;
+	case EVENT_NETWORK: return &g->network;
+	case EVENT_EXEC: return &g->exec;
+	default: return &g->file;
+	}
 }
 
 /* Tells what was counted, and makes room. */
@@ -131,6 +136,11 @@ void group_emit(struct groups *g, struct feed *s, struct event *ev)
 	t->told++;
 }
 
+void group_told(struct groups *g, enum event_type type)
+{
+	table_of(g, type)->told++;
+}
+
 bool group_skip(struct groups *g, enum event_type type)
 {
 	struct group_table *t = table_of(g, type);
@@ -145,7 +155,10 @@ void group_tick(struct groups *g, struct feed *s)
 	const struct {
 		struct group_table *t;
 		enum event_type type;
-	} all[] = { { &g->denied, EVENT_DENIED }, { &g->network, EVENT_NETWORK }, { &g->file, EVENT_FILE } };
+	} all[] = { { &g->denied, EVENT_DENIED },
+		    { &g->network, EVENT_NETWORK },
+		    { &g->file, EVENT_FILE },
+		    { &g->exec, EVENT_EXEC } };
 	for (size_t k = 0; k < ARRAY_LEN(all); k++) {
 		struct group_table *t = all[k].t;
 		table_flush(t, s);

@@ -197,6 +197,11 @@ static void on_network(struct notify *n)
 
 static void on_exec(struct notify *n)
 {
+	if (group_skip(&n->v->groups, EVENT_EXEC)) { /* a loop of them that fail */
+		n->who[(uint32_t) n->req.pid % WHO_SLOTS].host = 0;
+		go_on(n);
+		return;
+	}
 	bool valid = look(n);
 	struct who w = *who_is(n, (pid_t) n->req.pid); /* a copy: the parent's may take its place */
 	int64_t parent = parent_of(n, &w);
@@ -211,6 +216,7 @@ static void on_exec(struct notify *n)
 				      .argv = n->words.argv,
 				      .argv_count = n->words.argv_count } };
 	feed_emit(&n->v->feed, &ev);
+	group_told(&n->v->groups, EVENT_EXEC);
 }
 
 static void on_file(struct notify *n)

@@ -26,7 +26,7 @@ struct feed {
 	uint64_t seq, start_ns;
 	struct frame *head, **tail; /* frames that the socket did not take yet */
 	size_t queued;
-	uint64_t recorded_output, dropped; /* events that no room was left for */
+	uint64_t dropped; /* events that no room was left for */
 	uint8_t space[WIRE_FRAME_MAX];
 };
 #define FEED_QUEUE_PAUSE \
@@ -57,11 +57,13 @@ struct group_table { /* of one type of event: a flood of files hides no refused 
 };
 struct groups {
 	struct group_table denied, network, file;
+	struct group_table exec; /* only its counts: no two programs that were executed are the same event */
 };
 /* group_emit: the first of a kind at once, more like it counted until group_tick. Borrows. */
 void group_emit(struct groups *g, struct feed *s, struct event *ev);
 /* group_skip: whether one more of that type would only be counted, which it then is: no need to look at it closely. */
 bool group_skip(struct groups *g, enum event_type type);
+void group_told(struct groups *g, enum event_type type); /* one of that type went out by itself, and counts as told */
 void group_tick(struct groups *g, struct feed *s);
 
 /* ---- facts: what the kernel and our own answers said; the verdict is made from these and nothing else ---- */

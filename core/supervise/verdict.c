@@ -112,7 +112,7 @@ static void say_space(const struct say *s)
 	if (met_file_size(s->f))
 		evidence(s, "file size limit %s: %s",
 			 format_bytes(s->limits[LIMIT_FILE_SIZE].asked, limit, sizeof(limit)),
-			 s->f->file_at_limit ? "a file of exactly that size stands there"
+			 s->f->file_at_limit ? "a file of exactly that size was found by looking"
 					     : "ended by SIGXFSZ");
 	else if (s->f->space_full)
 		evidence(s, "limit %s for all writable places, full when looked at",

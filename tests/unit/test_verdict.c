@@ -71,7 +71,7 @@ static const struct row {
 	{ "SIGXFSZ", { .ended = true, .wait_status = KILLED_BY(SIGXFSZ), .cg = NONE }, VERDICT_WRITE_SPACE, 153, "SIGXFSZ",
 	    "file size limit 32 MiB: ended by SIGXFSZ", NULL },
 	{ "EFBIG", { .ended = true, .wait_status = EXITED(1), .file_at_limit = true, .cg = NONE }, VERDICT_WRITE_SPACE, 1, NULL,
-	    "a file of exactly that size stands there", NULL },
+	    "a file of exactly that size was found by looking", NULL },
 	{ "full", { .ended = true, .wait_status = EXITED(1), .space_full = true, .cg = NONE }, VERDICT_WRITE_SPACE, 1, NULL,
 	    "limit 64 MiB for all writable places", NULL },
 	{ "full, handled", { .ended = true, .wait_status = EXITED(0), .space_full = true, .cg = NONE }, VERDICT_OK, 0, NULL, "0", "space" },

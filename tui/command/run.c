@@ -231,7 +231,9 @@ static void check_readers(struct session *s)
 
 	if (error && error != ECANCELED && !s->stopping) {
 		FREE char *text = xprintf("standard output: %s; the run is stopped", strerrordesc_np(error));
-		if (!s->q->quiet || error != EPIPE)
+		if (error == EPIPE)
+			note(s, "the reader of standard output went away, so the run is stopped");
+		else
 			say_scrubbed(s, "", text, NULL);
 		stop(s, GRACE_NS);
 	}
@@ -523,6 +525,7 @@ static int run_main(const struct look *look, int argc, char **argv)
 	int status;
 
 	(void) signal(SIGPIPE, SIG_IGN); /* a reader that went away is an errno here, not our end */
+	(void) signal(SIGXFSZ, SIG_IGN); /* so is a recording, or a file of events, that may not grow (ulimit -f) */
 	if (request_parse(&q, argc, argv, &e) < 0)
 		status = refuse(&q.look, q.json || request_wants_json(argc, argv), NULL, &e);
 	else if (q.help || q.help_man)
