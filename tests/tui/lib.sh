@@ -62,13 +62,14 @@ skip_all() { # REASON
 	exit 0
 }
 
-# A shell on a terminal of COLUMNSxROWS; TERM is one that curses and tmux agree on.
+# A shell on a terminal of COLUMNSxROWS; TERM is one that curses and tmux agree on. Its words are given one by one: as
+# one word they would be read by $SHELL, which may stay as the shell's parent, and then #{pane_pid} is not the shell.
 terminal() { # [COLUMNS ROWS [TERM]]
 	tmux kill-server 2>/dev/null
 	server=$((server + 1))
 	tmux start-server \; set -g default-terminal "${3:-tmux-256color}" \; set -g history-limit 2000 \; \
 	    set -g set-clipboard external \; \
-	    new-session -d -x "${1:-80}" -y "${2:-24}" -c "$scratch" "env PS1='$ ' bash --norc --noprofile"
+	    new-session -d -x "${1:-80}" -y "${2:-24}" -c "$scratch" env PS1='$ ' bash --norc --noprofile
 	wait_for '^\$'
 }
 
@@ -114,8 +115,9 @@ descendants() { # PID: all below it
 		descendants "$pid"
 	done
 }
-none_alive() { # PID...
+none_alive() { # PID...: at least one, or what was to be looked for was never found
 	local pid
+	[ $# -gt 0 ] || return 1
 	for pid in "$@"; do
 		[ -d "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" && return 1
 	done
