@@ -98,4 +98,13 @@ wait_until sane
 line "$BELLJAR nothing-here.py"
 sees 'a file that is not there is said, after the screens' 'nothing-here.py'
 ok 'and the terminal is sane' wait_until sane
+
+line "$BELLJAR replay $here/tests/recordings/ok.jsonl"
+sees 'a recording opens in the screens' '■ OK recorded'
+ok 'and says that it is one' seen 'This is a recording'
+keys q
+ok 'q leaves it' wait_until sane
+line "$BELLJAR replay nowhere.jsonl; echo status=\$?"
+sees 'one that is not there is said' 'nowhere.jsonl'
+sees 'with status 125' '^status=125'
 plan_end

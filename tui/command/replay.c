@@ -6,11 +6,13 @@
  */
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/base.h"
 #include "core/model/model.h"
+#include "tui/guard.h"
 #include "tui/options.h"
 #include "tui/verdict.h"
 
@@ -121,6 +123,7 @@ static int replay_file(const struct look *look, const char *path)
 	struct recording *r;
 	struct err e;
 
+	(void) signal(SIGPIPE, SIG_IGN); /* a reader that went away is an errno here, not our end */
 	if (recording_read(path, &r, &e) < 0) {
 		look_say(look, "%s", e.text);
 		return STATUS_CANNOT;
@@ -142,17 +145,27 @@ static int replay_file(const struct look *look, const char *path)
 
 static const char help[] = "Usage: belljar replay [--plain] RECORDING\n"
 			   "\n"
-			   "Shows a recorded run again, event by event, and ends with its verdict.\n"
+			   "Shows a recorded run again: on a terminal in the screens, elsewhere event by\n"
+			   "event as lines that end with its verdict.\n"
 			   "Nothing of it is run. What the run printed or named is shown scrubbed.\n"
 			   "\n"
-			   "  --plain    print the timeline as lines (so far, always)\n"
+			   "  --plain    print the timeline as lines, on a terminal too\n"
 			   "  --ascii    nothing but ASCII\n"
 			   "  -h, --help this text\n"
 			   "\n"
 			   "Recordings lie in $XDG_STATE_HOME/belljar/runs (~/.local/state/belljar/runs).\n"
 			   "\n"
-			   "Exit status: 0 the recording is whole; 1 it is damaged, and shown up to the\n"
-			   "damage; 125 it is no recording, or cannot be read.\n";
+			   "Exit status of the lines: 0 the recording is whole; 1 it is damaged, and shown\n"
+			   "up to the damage. 125 it is no recording, or cannot be read.\n";
+
+/* Screens where both ends are a terminal that they can draw on; lines for a file, a pipe, another program. */
+static bool screens_wanted(const struct look *look)
+{
+	const char *term = getenv("TERM");
+
+	return !look->plain && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term &&
+	       strcmp(term, "dumb") != 0;
+}
 
 struct words {
 	bool help;
@@ -174,7 +187,6 @@ static int replay_main(const struct look *look, int argc, char **argv)
 	struct err e;
 	int count = 0;
 
-	(void) signal(SIGPIPE, SIG_IGN); /* a reader that went away is an errno here, not our end */
 	if (options_parse(options, &said, argc, argv, &count, &after, &e) < 0) {
 		look_say(look, "%s", e.text);
 		return STATUS_CANNOT;
@@ -186,7 +198,12 @@ static int replay_main(const struct look *look, int argc, char **argv)
 		look_say(look, "replay takes one RECORDING; see belljar replay --help");
 		return STATUS_CANNOT;
 	}
-	return replay_file(look, dashed ? after[0] : argv[1]);
+	char *path = dashed ? after[0] : argv[1];
+	if (!screens_wanted(look))
+		return replay_file(look, path);
+	char replay[] = "--replay";
+	char *extra[] = { replay, path, NULL };
+	return guard_screens(look, extra);
 }
 
 const struct command command_replay = {
