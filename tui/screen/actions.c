@@ -42,6 +42,8 @@ static void run_over(struct app *app)
 	app->tick_timer = 0;
 	app->run = run_free(app->run);
 	app->stopping = false;
+	if (!app->said_warning) /* "Stopping …", "PAUSED …": what was said of a living run is so no more */
+		app->said.len = 0;
 	app_dirty(app);
 }
 
