@@ -56,6 +56,7 @@ go -- yes 2>errors </dev/null | head -n 1 >first
 is 'a reader that goes away ends the run: status' "${PIPESTATUS[0]}" 130
 is 'it got what it asked for' "$(cat first)" y
 like 'and the verdict is cancelled' "$(cat errors)" '^belljar: cancelled'
+is 'and it is said once that nobody reads' "$(grep -c 'the reader of standard output went away' errors)" 1
 go -- echo x >/dev/full 2>errors </dev/null
 is 'a full disk is no success' "$?" 125
 like 'and is said' "$(cat errors)" 'No space left on device'
@@ -83,6 +84,17 @@ try:
 except OSError as e:
     print("refused")
 PY
+cat >inject.py <<'PY'
+import os
+fd = os.open("/proc/self/fd/0", os.O_WRONLY | os.O_NONBLOCK)
+os.write(fd, b"echo injected\n" * 5)
+PY
+cat >rewind.py <<'PY'
+import os
+fd = os.open("/proc/self/fd/0", os.O_WRONLY | os.O_NONBLOCK)
+os.write(fd, b"x" * 4000)
+PY
+mkfifo named
 echo original >input
 chmod 666 input
 seq 1 200000 >numbers
@@ -100,7 +112,16 @@ for level in $levels; do
 	is "$level: a pipe too" "$(go -q -- cat < <(cat numbers) | sum)" "$(sum <numbers)"
 	is "$level: what was not read is left for the next reader" \
 		"$({ go -q -- head -c 4; head -n 1; go -q -- true; head -n 1; } <numbers | tr '\n' ' ')" '1 2 3 4 '
-	is "$level: of a pipe too" "$(seq 1 100 | { go -q -- true; wc -l; })" 100
+	seq 1 2000 >few
+	is "$level: never more than was taken" \
+		"$({ head -c 4000 >/dev/null; go -q rewind.py; wc -c; } <few)" "$(($(wc -c <few) - 4000))"
+	# Another reads the same pipe after us, as a shell does its script: nothing of the target's is in it.
+	is "$level: a target puts nothing into a pipe" \
+		"$({ echo first; read -rt 2 <> <(:); } | { go -q inject.py; timeout 5 cat; })" ''
+	exec 8<>named
+	go -q --stdin named inject.py </dev/null
+	is "$level: nor into a FIFO" "$(timeout 1 cat <&8)" ''
+	exec 8>&-
 done
 level=subprocess
 

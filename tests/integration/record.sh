@@ -68,6 +68,46 @@ if [ "$(id -u)" -eq 0 ]; then
 	}
 fi
 
+# A file that may not grow is no different, and no signal's end.
+(ulimit -f 1; belljar run --json --record "$scratch/stunted.jsonl" -l sh -c 'echo x' 2>&1 >&3 </dev/null | cat >errors) 3>&1 | cat >result
+is 'a limit on files: the run itself is well' "$(got 'o["verdict"]')" ok
+like 'a limit on files: it is told' "$(cat result errors)" 'recording is not whole'
+
+# A flood of programs that cannot be executed: a thousand are told in each tenth of a second, the others counted.
+cat >flood.py <<'PY'
+import ctypes
+argv = (ctypes.c_char_p * 2)(b"x", None)
+execve = ctypes.CDLL(None).execve
+for n in range(20000):
+    execve(b"/nonexistent", argv, None)
+PY
+run --record "$scratch/flood.jsonl" --wall 60s flood.py </dev/null
+is 'a flood of programs: it has a bound' \
+	"$(json 'len(of("exec")) <= 1000 * (o[-1]["wall_s"] * 10 + 2)' flood.jsonl)" true
+is 'a flood of programs: each is told or counted' \
+	"$(json 'len(of("exec")) + sum(e["count"] for e in of("dropped")) >= 20000' flood.jsonl)" true
+
+# A link in the place of the folder.
+mkdir -p other/.local/state/belljar victim
+for n in $(seq 1 60); do echo '{}' >"victim/$n.jsonl"; done
+ln -s "$scratch/victim" other/.local/state/belljar/runs
+text=$(HOME=$scratch/other belljar run -l sh -c 'echo x' </dev/null 2>&1)
+is 'a link in the place of the folder: nothing runs' "$?" 125
+like 'a link in the place of the folder: it is named, and what to do' "$text" 'belljar/runs .*--record FILE or --no-record'
+is 'a link in the place of the folder: nothing is removed' "$(find victim -name '*.jsonl' | wc -l)" 60
+is 'a link in the place of the folder: --no-record' \
+	"$(HOME=$scratch/other belljar run -q --no-record -l sh -c 'echo x' </dev/null 2>&1)" x
+
+# A file as long as the limit that nobody wrote.
+run --file-size 1M -l python -c 'import os
+os.truncate(os.open("made-long", os.O_CREAT | os.O_RDWR), 1 << 20)
+os._exit(1)' </dev/null
+is 'a file that was only made as long as the limit met none' "$(got 'o["verdict"]')" failed
+run --file-size 1M -l python -c 'import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+open("written", "wb").write(b"x" * (2 << 20))' </dev/null
+is 'one that was written up to it did' "$(got 'o["verdict"]')" write-space
+
 # Fifty are kept.
 rm -f "$runs"/*.jsonl
 for n in $(seq 1 53); do

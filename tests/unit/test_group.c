@@ -192,6 +192,28 @@ static void test_a_flood_is_skipped(void **state)
 	assert_false(group_skip(&r->groups, EVENT_DENIED));
 }
 
+/* Executed programs go out one by one; of a loop of them a bounded number does, and the rest is a count. */
+static void test_a_flood_of_programs_is_counted(void **state)
+{
+	struct rig *r = *state;
+	uint64_t told = 0, dropped = 0;
+	for (int k = 0; k < GROUP_TOLD_MAX + 500; k++)
+		if (!group_skip(&r->groups, EVENT_EXEC)) {
+			group_told(&r->groups, EVENT_EXEC);
+			told++;
+		}
+	assert_int_equal(told, GROUP_TOLD_MAX);
+	assert_false(group_skip(&r->groups, EVENT_FILE)); /* nothing else is crowded out */
+	group_tick(&r->groups, &r->feed);
+	for (struct event *ev; (ev = next(r)); event_free(ev)) {
+		assert_int_equal(ev->type, EVENT_DROPPED);
+		assert_string_equal(ev->dropped.what, "exec");
+		dropped += ev->dropped.count;
+	}
+	assert_int_equal(dropped, 500);
+	assert_false(group_skip(&r->groups, EVENT_EXEC));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +222,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_more_kinds_than_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_do_not_crowd_out_a_denial, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_flood_is_skipped, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_flood_of_programs_is_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_strings_are_cut_not_overrun, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,12 +32,22 @@ static int setup(void **state)
 	if (!mkdtemp(r->dir))
 		return -1;
 	int fd = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fchmod(fd, 0755); /* a target of another user finds what is in it */
 	mkdirat(fd, "etc", 0755);
-	close(openat(fd, "etc/open", O_CREAT | O_WRONLY, 0644));
-	close(openat(fd, "etc/closed", O_CREAT | O_WRONLY, 0600));
-	if (symlinkat("/etc/open", fd, "link") < 0 || symlinkat("/../../../../etc/shadow", fd, "out") < 0)
+	mkdirat(fd, "shut", 0755);
+	close(openat(fd, "etc/open", O_CREAT | O_WRONLY, 0444));
+	close(openat(fd, "etc/closed", O_CREAT | O_WRONLY, 0000));
+	close(openat(fd, "etc/program", O_CREAT | O_WRONLY, 0777));
+	close(openat(fd, "shut/inside", O_CREAT | O_WRONLY, 0444));
+	if (fchmodat(fd, "etc/program", 0777, 0) < 0 || fchmodat(fd, "shut", 0000, 0) < 0 ||
+	    mkfifoat(fd, "fifo", 0644) < 0)
 		return -1;
-	r->inst = (struct instance){ .root_dirfd = fd, .launch = &r->launch, .target_uid = 12345 };
+	if (symlinkat("/etc/open", fd, "link") < 0 || symlinkat("/../../../../etc/shadow", fd, "out") < 0 ||
+	    symlinkat("/proc/self/status", fd, "status") < 0 || symlinkat("/proc", fd, "processes") < 0)
+		return -1;
+	r->inst = (struct instance){ .root_dirfd = fd, .launch = &r->launch, .target_uid = geteuid() };
+	if (geteuid() == 0)
+		r->inst.target_uid = r->inst.target_gid = 12345; /* root looks with another's eyes */
 	*state = r;
 	return 0;
 }
@@ -44,53 +55,156 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct rig *r = *state;
+	assert_int_equal(fchmodat(r->inst.root_dirfd, "shut", 0700, 0), 0);
 	close(r->inst.root_dirfd);
 	(void) dir_remove_tree(AT_FDCWD, r->dir, NULL);
 	free(r);
 	return 0;
 }
 
-static struct prediction ask(struct rig *r, const char *op, const char *path, const char *flag)
+struct row {
+	const char *op, *path, *flags[3];
+	enum outcome outcome;
+	enum layer layer;
+};
+
+static struct prediction ask(const struct instance *i, const struct row *row)
 {
 	static struct decoded call;
 	struct prediction p;
-	call = (struct decoded){ .op = op, .path = path, .flags = { flag }, .flag_count = 1 };
-	predict_file(&r->inst, &call, &p);
+	call = (struct decoded){ .name = "openat", .op = row->op, .path = row->path };
+	while (call.flag_count < ARRAY_LEN(row->flags) && row->flags[call.flag_count]) {
+		call.flags[call.flag_count] = row->flags[call.flag_count];
+		call.flag_count++;
+	}
+	predict_file(i, &call, &p);
 	return p;
 }
 
-static void test_files(void **state)
+static void check(const struct instance *i, const struct row *rows, size_t count)
 {
-	const struct {
-		const char *op, *path, *flag;
-		enum outcome outcome;
-		enum layer layer;
-	} rows[] = {
-		{ "open", "/etc/open", "O_RDONLY", OUTCOME_OPENED, LAYER_NONE },
-		{ "open", "/link", "O_RDONLY", OUTCOME_OPENED, LAYER_NONE },
-		{ "open", "/etc/closed", "O_RDONLY", OUTCOME_REFUSED, LAYER_NONE },
-		{ "open", "/etc/open", "O_RDWR", OUTCOME_REFUSED, LAYER_NONE },
-		{ "open", "/etc/nothing-at-all", "O_RDONLY", OUTCOME_ABSENT, LAYER_NONE },
-		{ "open", "/etc/passwd", "O_RDONLY", OUTCOME_HIDDEN,
-		  LAYER_MOUNT_NS }, /* the host has it, the view does not */
-		{ "open", "/out", "O_RDONLY", OUTCOME_UNKNOWN,
-		  LAYER_NONE }, /* a link to what only the host has */
-		{ "open", "/etc/new", "O_CREAT", OUTCOME_UNKNOWN, LAYER_NONE }, /* it may be made */
-		{ "open", "/proc/self/maps", "O_RDONLY", OUTCOME_UNKNOWN,
-		  LAYER_NONE }, /* of another self than ours */
-		{ "open", "?", "O_RDONLY", OUTCOME_UNKNOWN, LAYER_NONE },
-		{ "unlink", "/etc/open", NULL, OUTCOME_UNKNOWN, LAYER_NONE },
-	};
-	for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
-		struct prediction p = ask(*state, rows[k].op, rows[k].path, rows[k].flag ? rows[k].flag : "");
-		print_message("%s %s %s: %s\n", rows[k].op, rows[k].path, rows[k].flag,
-			      outcome_name(p.outcome));
-		if (strcmp(rows[k].path, "/out") == 0 && p.outcome != OUTCOME_OPENED)
-			continue; /* hidden, absent or unknown are all true; opened would not be */
+	for (size_t k = 0; k < count; k++) {
+		struct prediction p = ask(i, &rows[k]);
+		print_message("%s %s %s: %s\n", rows[k].op, rows[k].path,
+			      rows[k].flags[0] ? rows[k].flags[0] : "", outcome_name(p.outcome));
 		assert_int_equal(p.outcome, rows[k].outcome);
 		assert_int_equal(p.layer, rows[k].layer);
 		assert_int_equal(p.basis, p.outcome == OUTCOME_UNKNOWN ? BASIS_UNKNOWN : BASIS_PREDICTED);
 	}
+}
+
+#define OPEN(path, ...) "open", path, { __VA_ARGS__ }
+#define UNKNOWN OUTCOME_UNKNOWN, LAYER_NONE
+#define OPENED OUTCOME_OPENED, LAYER_NONE
+#define REFUSED OUTCOME_REFUSED, LAYER_NONE
+#define ABSENT OUTCOME_ABSENT, LAYER_NONE
+#define HIDDEN OUTCOME_HIDDEN, LAYER_MOUNT_NS
+
+static void test_files(void **state)
+{
+	static const struct row rows[] = {
+		{ OPEN("/etc/open", "O_RDONLY"), OPENED },
+		{ OPEN("/link", "O_RDONLY"), OPENED },
+		{ OPEN("/etc/../link", "O_RDONLY"), OPENED },
+		{ OPEN("/etc/closed", "O_RDONLY"), REFUSED },
+		{ OPEN("/etc/open", "O_RDWR"), REFUSED },
+		{ OPEN("/etc/open", "O_RDONLY", "O_TRUNC"), REFUSED },
+		{ OPEN("/etc", "O_RDONLY", "O_DIRECTORY"), OPENED },
+		{ OPEN("/shut", "O_RDONLY", "O_DIRECTORY"), REFUSED },
+		{ OPEN("/shut/inside", "O_RDONLY"), REFUSED }, /* its own mode allows it, the folder does not */
+		{ OPEN("/shut/nothing", "O_RDONLY"), REFUSED },
+		{ OPEN("/etc/nothing-at-all", "O_RDONLY"), ABSENT },
+		{ OPEN("/etc/open/below", "O_RDONLY"), ABSENT },
+		{ OPEN("/etc/nothing-at-all", "O_WRONLY"), ABSENT }, /* it is not made without O_CREAT */
+		{ OPEN("/nowhere/new", "O_WRONLY", "O_CREAT"), ABSENT },
+		{ OPEN("/etc/passwd", "O_RDONLY"), HIDDEN }, /* the host has it, the view does not */
+		{ OPEN("/./etc//passwd", "O_RDONLY"), HIDDEN },
+		{ OPEN("/etc/new", "O_WRONLY", "O_CREAT"), UNKNOWN }, /* it may be made */
+		{ OPEN("/etc/new/", "O_WRONLY", "O_CREAT"), UNKNOWN }, /* EISDIR */
+		{ OPEN("/out", "O_RDONLY"), UNKNOWN }, /* a link to what is not there */
+		{ OPEN("/status", "O_RDONLY"), UNKNOWN },
+		{ OPEN("/etc", "O_WRONLY"), UNKNOWN }, /* EISDIR */
+		{ OPEN("/etc/open", "O_RDONLY", "O_DIRECTORY"), UNKNOWN },
+		{ OPEN("/link", "O_RDONLY", "O_NOFOLLOW"), UNKNOWN },
+		{ OPEN("/etc/closed", "O_RDONLY", "O_PATH"), UNKNOWN },
+		{ OPEN("/etc/open", "O_RDONLY", "O_CREAT", "O_EXCL"), UNKNOWN },
+		{ OPEN("/etc/program", "O_RDONLY"), OPENED },
+		{ OPEN("/etc/program", "O_WRONLY"), UNKNOWN }, /* ETXTBSY while it is executed */
+		{ OPEN("/fifo", "O_RDONLY"), UNKNOWN },
+		{ OPEN("?", "O_RDONLY"), UNKNOWN },
+		{ "remove", "/etc/open", { NULL }, UNKNOWN },
+		{ "rename", "/etc/nothing-at-all", { NULL }, UNKNOWN },
+		{ "mkdir", "/etc/new", { NULL }, UNKNOWN },
+	};
+	const struct rig *r = *state;
+	check(&r->inst, rows, ARRAY_LEN(rows));
+}
+
+/* Without a view of its own the target sees the host's files, but each process another /proc. */
+static void test_files_of_the_host(void **state)
+{
+	static const struct row rows[] = {
+		{ OPEN("/etc/passwd", "O_RDONLY"), OPENED },
+		{ OPEN("/etc/passwd", "O_WRONLY"), REFUSED },
+		{ OPEN("/etc/nothing-at-all", "O_RDONLY"), ABSENT },
+		{ OPEN("/dev/null", "O_RDWR"), OPENED },
+		{ OPEN("/dev/tty", "O_RDONLY"), UNKNOWN },
+		{ OPEN("/proc/self/maps", "O_RDONLY"), UNKNOWN },
+		{ OPEN("/./proc/self/environ", "O_RDONLY"), UNKNOWN },
+		{ OPEN("//proc/nothing-at-all", "O_RDONLY"), UNKNOWN },
+		{ OPEN("/etc/../proc/self/nothing/at/all", "O_RDONLY"), UNKNOWN },
+		{ OPEN("/dev/fd/0", "O_RDONLY"), UNKNOWN },
+	};
+	struct rig *r = *state;
+	char path[3][64];
+	const struct row links[] = {
+		{ OPEN(path[0], "O_RDONLY"), UNKNOWN },
+		{ OPEN(path[1], "O_RDONLY"), UNKNOWN },
+		{ OPEN(path[2], "O_RDONLY"), REFUSED }, /* a folder that root could search */
+	};
+	snprintf(path[0], sizeof(path[0]), "%s/status", r->dir);
+	snprintf(path[1], sizeof(path[1]), "%s/processes/self/none", r->dir);
+	snprintf(path[2], sizeof(path[2]), "%s/shut/none", r->dir);
+	struct instance host = r->inst;
+	host.root_dirfd = -1;
+	check(&host, rows, ARRAY_LEN(rows));
+	check(&host, links, ARRAY_LEN(links));
+}
+
+/* Looking as somebody else ends with the look. */
+static void test_we_stay_who_we_are(void **state)
+{
+	static const struct row row = { OPEN("/etc/closed", "O_RDONLY"), REFUSED };
+	const struct rig *r = *state;
+	int groups = getgroups(0, NULL);
+	check(&r->inst, &row, 1);
+	assert_int_equal(setfsuid((uid_t) -1), geteuid());
+	assert_int_equal(setfsgid((gid_t) -1), getegid());
+	assert_int_equal(getgroups(0, NULL), groups);
+	int fd = openat(r->inst.root_dirfd, "etc/closed", O_RDONLY | O_CLOEXEC);
+	assert_true(geteuid() == 0 ? fd >= 0 : fd < 0);
+	close(fd);
+}
+
+/* A path that could not be read whole, a walk by rules of its own: nothing is said of either. */
+static void test_what_was_not_read_whole(void **state)
+{
+	static struct decoded call;
+	const struct rig *r = *state;
+	struct event_arg resolve = { .key = "resolve", .text = "RESOLVE_IN_ROOT" };
+	struct prediction p;
+	call = (struct decoded){ .name = "openat2", .op = "open", .path = "/etc/open", .cut = true };
+	predict_file(&r->inst, &call, &p);
+	assert_int_equal(p.outcome, OUTCOME_UNKNOWN);
+	call.cut = false;
+	predict_file(&r->inst, &call, &p);
+	assert_int_equal(p.outcome, OUTCOME_OPENED);
+	call.args[call.arg_count++] = resolve;
+	predict_file(&r->inst, &call, &p);
+	assert_int_equal(p.outcome, OUTCOME_UNKNOWN);
+	call = (struct decoded){ .name = "creat", .op = "open", .path = "/etc/new" };
+	predict_file(&r->inst, &call, &p); /* has no flags, and makes what is not there */
+	assert_int_equal(p.outcome, OUTCOME_UNKNOWN);
 }
 
 static void test_network(void **state)
@@ -131,6 +245,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files_of_the_host, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_we_stay_who_we_are, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_was_not_read_whole, setup, teardown),
 		cmocka_unit_test(test_network),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,6 +232,51 @@ static void test_a_full_disk_is_told_once(void **state)
 	recording_free(back);
 }
 
+/* A loop of failed calls with long arguments is as good a way to fill a disk as output is. */
+static void test_a_recording_has_a_largest_size(void **state)
+{
+	(void) state;
+	char *path = xstrdup(in_folder("large"));
+	struct launch *l = make_launch(path);
+	struct record *r;
+	struct err e;
+	struct stat st;
+	static char words[60000];
+	memset(words, 'x', sizeof(words) - 1);
+	const uint64_t count = RECORDING_MAX / sizeof(words) + 300;
+	const struct event long_output = { .type = EVENT_OUTPUT,
+					   .output = { .bytes = words, .len = sizeof(words) - 1 } };
+	const struct event long_alert = { .type = EVENT_ALERT, .alert = { .kind = "k", .detail = words } };
+	uint64_t seq = 0;
+	assert_int_equal(record_create(l, &r, &e), 0);
+	launch_free(l);
+	for (uint64_t k = 0; k < 2 * count; k++) { /* first output alone, then all else */
+		struct event ev = k < count ? long_output : long_alert;
+		ev.seq = ++seq;
+		record_add(r, &ev);
+	}
+	struct event last = whole_run[3];
+	last.seq = ++seq;
+	record_add(r, &last);
+	assert_int_equal(record_close(r, &e), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size > RECORDING_MAX - 200000 && st.st_size < RECORDING_MAX + 200000);
+
+	struct recording *back = must_read(path);
+	assert_null(back->damage); /* its numbers have no gap */
+	uint64_t kept[EVENT_TYPE_MAX] = { 0 }, lost = 0;
+	for (size_t k = 0; k < back->count; k++) {
+		kept[back->events[k]->type]++;
+		lost += back->events[k]->type == EVENT_DROPPED ? back->events[k]->dropped.count : 0;
+	}
+	assert_int_equal(kept[EVENT_DROPPED], 2);
+	assert_int_equal(kept[EVENT_EXIT], 1);
+	assert_true(kept[EVENT_ALERT] > 500); /* the output left them room */
+	assert_int_equal(kept[EVENT_OUTPUT] + kept[EVENT_ALERT] + lost, 2 * count);
+	recording_free(back);
+	free(path);
+}
+
 static void test_code_that_is_not_utf8(void **state)
 {
 	(void) state;
@@ -479,6 +524,58 @@ static void test_a_named_recording_prunes_nothing(void **state)
 	assert_int_equal(count_recordings(), 62);
 }
 
+static void must_refuse(const char *below)
+{
+	struct launch *l = make_launch(NULL);
+	struct record *r = NULL;
+	struct err e = { .code = 0 };
+	assert_int_equal(record_create(l, &r, &e), -EPERM);
+	assert_null(r);
+	assert_non_null(strstr(e.text, in_folder(below)));
+	assert_non_null(strstr(e.text, "--record FILE"));
+	assert_non_null(strstr(e.text, "--no-record"));
+	launch_free(l);
+}
+
+/* Who can choose the folder chooses what is removed in it. */
+static void test_a_folder_of_others_is_not_used(void **state)
+{
+	(void) state;
+	char *victim = xstrdup(in_folder("victim")), *runs = xstrdup(in_folder("belljar/runs"));
+	char *parent = xstrdup(in_folder("belljar"));
+	assert_int_equal(mkdir(victim, 0700), 0);
+	for (int i = 0; i < RECORDINGS_KEPT + 5; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "victim/00%02d.jsonl", i);
+		put_file(in_folder(name), "x", 1);
+	}
+	assert_int_equal(mkdir(parent, 0700), 0);
+	assert_int_equal(symlink(victim, runs), 0);
+	must_refuse("belljar/runs");
+	assert_int_equal(access(in_folder("victim/0000.jsonl"), F_OK), 0);
+	assert_int_equal(unlink(runs), 0);
+
+	assert_int_equal(mkdir(runs, 0700), 0);
+	assert_int_equal(chmod(runs, 0720), 0);
+	must_refuse("belljar/runs");
+	assert_int_equal(chmod(runs, 0755), 0); /* to be read is no danger to us */
+	record_by_default();
+	assert_int_equal(chmod(parent, 0702), 0);
+	must_refuse("belljar");
+	assert_int_equal(chmod(parent, 0700), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(runs, 12345, 12345), 0);
+		must_refuse("belljar/runs");
+		assert_int_equal(chown(runs, 0, 0), 0);
+	}
+	assert_int_equal(rename(parent, in_folder("moved")), 0);
+	assert_int_equal(symlink(in_folder("moved"), parent), 0);
+	must_refuse("belljar");
+	free(victim);
+	free(parent);
+	free(runs);
+}
+
 static int record_and_hold(void)
 {
 	for (int i = 0; i < 20; i++) {
@@ -526,6 +623,7 @@ int main(void)
 		TEST(test_nothing_is_written_over),
 		TEST(test_events_leave_in_few_writes),
 		TEST(test_a_full_disk_is_told_once),
+		TEST(test_a_recording_has_a_largest_size),
 		TEST(test_code_that_is_not_utf8),
 		TEST(test_cut_at_every_byte),
 		TEST(test_damage_is_named),
@@ -534,6 +632,7 @@ int main(void)
 		TEST(test_a_line_without_end),
 		TEST(test_old_recordings_go),
 		TEST(test_a_named_recording_prunes_nothing),
+		TEST(test_a_folder_of_others_is_not_used),
 		TEST(test_parallel_pruning),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
