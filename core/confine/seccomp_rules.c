@@ -31,7 +31,16 @@
  * TIOCSTI.
  */
 enum test_op {
-	TEST_END, TEST_IS, TEST_ISNT, TEST_FROM, TEST_TO, TEST_ANY, TEST_NONE, TEST_NULL, TEST_SET, TEST_OVER
+	TEST_END,
+	TEST_IS,
+	TEST_ISNT,
+	TEST_FROM,
+	TEST_TO,
+	TEST_ANY,
+	TEST_NONE,
+	TEST_NULL,
+	TEST_SET,
+	TEST_OVER
 };
 struct arg_test {
 	enum test_op op;
@@ -71,13 +80,13 @@ struct arg_rule {
 #define NAMESPACES                                                                                    \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
 	 CLONE_NEWNET)
-#define FAMILIES "kinds of sockets that no network namespace parts, or that open much kernel code"
-#define TERMINAL "typing into, or taking over, a terminal"
-#define PROTOCOLS "protocols beyond TCP, UDP and ping"
-#define RAW "packets made by hand"
+#define FAMILIES   "kinds of sockets that no network namespace parts, or that open much kernel code"
+#define TERMINAL   "typing into, or taking over, a terminal"
+#define PROTOCOLS  "protocols beyond TCP, UDP and ping"
+#define RAW        "packets made by hand"
 #define NET_CONFIG "changing network interfaces, routes or neighbours"
-#define NETFILTER "changing or reading the rules for packets"
-#define CPU_LIMIT "changing the limit of CPU time"
+#define NETFILTER  "changing or reading the rules for packets"
+#define CPU_LIMIT  "changing the limit of CPU time"
 
 /* Of one call, the first rule whose tests hold decides; where none does, the call's own action stands. The
  * rules of a call stand together. */
@@ -183,19 +192,19 @@ static const struct {
 	enum seccomp_watch bit;
 	const char *call;
 } watched[] = {
-	{ WATCH_NETWORK, "socket" }, { WATCH_NETWORK, "connect" }, { WATCH_NETWORK, "bind" },
-	{ WATCH_NETWORK, "listen" }, { WATCH_NETWORK, "accept" },  { WATCH_NETWORK, "accept4" },
-	{ WATCH_NETWORK, "sendto" }, { WATCH_NETWORK, "sendmsg" }, { WATCH_NETWORK, "sendmmsg" },
-	{ WATCH_EXEC, "execve" },    { WATCH_EXEC, "execveat" },   { WATCH_FORK, "clone" },
-	{ WATCH_FORK, "fork" },      { WATCH_FORK, "vfork" },      { WATCH_FILES, "open" },
-	{ WATCH_FILES, "openat" },   { WATCH_FILES, "openat2" },   { WATCH_FILES, "creat" },
-	{ WATCH_FILES, "rename" },   { WATCH_FILES, "renameat" },  { WATCH_FILES, "renameat2" },
-	{ WATCH_FILES, "unlink" },   { WATCH_FILES, "unlinkat" },  { WATCH_FILES, "rmdir" },
-	{ WATCH_FILES, "mkdir" },    { WATCH_FILES, "mkdirat" },   { WATCH_FILES, "link" },
-	{ WATCH_FILES, "linkat" },   { WATCH_FILES, "symlink" },   { WATCH_FILES, "symlinkat" },
-	{ WATCH_FILES, "chmod" },    { WATCH_FILES, "fchmodat" },  { WATCH_FILES, "fchmodat2" },
-	{ WATCH_FILES, "chown" },    { WATCH_FILES, "lchown" },    { WATCH_FILES, "fchownat" },
-	{ WATCH_FILES, "truncate" }, { WATCH_FILES, "mknod" },     { WATCH_FILES, "mknodat" },
+	{ WATCH_NETWORK, "socket" }, { WATCH_NETWORK, "connect" },     { WATCH_NETWORK, "bind" },
+	{ WATCH_NETWORK, "listen" }, { WATCH_NETWORK, "accept" },      { WATCH_NETWORK, "accept4" },
+	{ WATCH_NETWORK, "sendto" }, { WATCH_NETWORK, "sendmsg" },     { WATCH_NETWORK, "sendmmsg" },
+	{ WATCH_EXEC, "execve" },    { WATCH_EXEC, "execveat" },       { WATCH_FORK, "clone" },
+	{ WATCH_FORK, "fork" },      { WATCH_FORK, "vfork" },          { WATCH_FILES, "open" },
+	{ WATCH_FILES, "openat" },   { WATCH_FILES, "openat2" },       { WATCH_FILES, "creat" },
+	{ WATCH_FILES, "rename" },   { WATCH_FILES, "renameat" },      { WATCH_FILES, "renameat2" },
+	{ WATCH_FILES, "unlink" },   { WATCH_FILES, "unlinkat" },      { WATCH_FILES, "rmdir" },
+	{ WATCH_FILES, "mkdir" },    { WATCH_FILES, "mkdirat" },       { WATCH_FILES, "link" },
+	{ WATCH_FILES, "linkat" },   { WATCH_FILES, "symlink" },       { WATCH_FILES, "symlinkat" },
+	{ WATCH_FILES, "chmod" },    { WATCH_FILES, "fchmodat" },      { WATCH_FILES, "fchmodat2" },
+	{ WATCH_FILES, "chown" },    { WATCH_FILES, "lchown" },        { WATCH_FILES, "fchownat" },
+	{ WATCH_FILES, "truncate" }, { WATCH_FILES, "mknod" },         { WATCH_FILES, "mknodat" },
 	{ WATCH_MEMORY, "shmget" },  { WATCH_MEMORY, "memfd_create" },
 };
 
@@ -216,12 +225,18 @@ static enum seccomp_watch call_watch(const struct seccomp_want *want, const char
 static bool rule_in_force(const struct arg_rule *r, const struct seccomp_want *want)
 {
 	switch (r->when) {
-	case ALWAYS: return true;
-	case WHEN_MEMORY: return want->watch & WATCH_MEMORY;
-	case WHEN_CPU: return want->policy->limit[LIMIT_CPU] != UNLIMITED;
-	case WHEN_SOCKET: return want->watch & WATCH_SOCKET;
-	case WHEN_NETWORK: return want->watch & WATCH_NETWORK;
-	case WHEN_PINNED: return want->pin_cpus;
+	case ALWAYS:
+		return true;
+	case WHEN_MEMORY:
+		return want->watch & WATCH_MEMORY;
+	case WHEN_CPU:
+		return want->policy->limit[LIMIT_CPU] != UNLIMITED;
+	case WHEN_SOCKET:
+		return want->watch & WATCH_SOCKET;
+	case WHEN_NETWORK:
+		return want->watch & WATCH_NETWORK;
+	case WHEN_PINNED:
+		return want->pin_cpus;
 	}
 	return true;
 }
@@ -229,11 +244,11 @@ static bool rule_in_force(const struct arg_rule *r, const struct seccomp_want *w
 /* ---- as a filter ---- */
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
-#define ARG_LOW(n) (offsetof(struct seccomp_data, args) + 8u * (n))
+#define ARG_LOW(n)  (offsetof(struct seccomp_data, args) + 8u * (n))
 #define ARG_HIGH(n) (ARG_LOW(n) + 4u)
 #else
 #define ARG_HIGH(n) (offsetof(struct seccomp_data, args) + 8u * (n))
-#define ARG_LOW(n) (ARG_HIGH(n) + 4u)
+#define ARG_LOW(n)  (ARG_HIGH(n) + 4u)
 #endif
 
 #define MISS 0xff /* stands in a jump until the end of its rule is known */
@@ -289,19 +304,23 @@ static void put_test(struct filter_code *code, const struct arg_test *t, uint64_
 		put_load(code, ARG_LOW(t->arg));
 		put_jump(code, BPF_JGT, (uint32_t) most, 0, MISS);
 		break;
-	case TEST_END: break;
+	case TEST_END:
+		break;
 	}
 }
 
 static uint32_t rule_action(const struct arg_rule *r, const struct call_plan *plan)
 {
 	switch (r->then) {
-	case THEN_ALLOW: return SECCOMP_RET_ALLOW;
-	case THEN_REFUSE: return plan->refuse;
+	case THEN_ALLOW:
+		return SECCOMP_RET_ALLOW;
+	case THEN_REFUSE:
+		return plan->refuse;
 	case THEN_LIMIT:
 		return plan->refuse == SECCOMP_RET_USER_NOTIF ? plan->refuse : SECCOMP_RET_ERRNO | EPERM;
 	case THEN_MEMORY:
-	case THEN_SOCKET: return SECCOMP_RET_USER_NOTIF;
+	case THEN_SOCKET:
+		return SECCOMP_RET_USER_NOTIF;
 	}
 	return plan->refuse;
 }
@@ -357,16 +376,26 @@ static bool test_holds(const struct arg_test *t, uint64_t arg, uint64_t most)
 	uint32_t low = (uint32_t) arg;
 
 	switch (t->op) {
-	case TEST_IS: return low == t->value;
-	case TEST_ISNT: return low != t->value;
-	case TEST_FROM: return low >= t->value;
-	case TEST_TO: return low <= t->value;
-	case TEST_ANY: return low & t->value;
-	case TEST_NONE: return !(low & t->value);
-	case TEST_NULL: return arg == 0;
-	case TEST_SET: return arg != 0;
-	case TEST_OVER: return arg > most;
-	case TEST_END: break;
+	case TEST_IS:
+		return low == t->value;
+	case TEST_ISNT:
+		return low != t->value;
+	case TEST_FROM:
+		return low >= t->value;
+	case TEST_TO:
+		return low <= t->value;
+	case TEST_ANY:
+		return low & t->value;
+	case TEST_NONE:
+		return !(low & t->value);
+	case TEST_NULL:
+		return arg == 0;
+	case TEST_SET:
+		return arg != 0;
+	case TEST_OVER:
+		return arg > most;
+	case TEST_END:
+		break;
 	}
 	return true;
 }
@@ -399,9 +428,14 @@ static const char *group_means(const struct policy *p, const char *rule)
 static void explain_rule(const struct arg_rule *r, struct seccomp_reason *ret)
 {
 	switch (r->then) {
-	case THEN_ALLOW: return;
-	case THEN_MEMORY: ret->watch = WATCH_MEMORY; return;
-	case THEN_SOCKET: ret->watch = WATCH_SOCKET; return;
+	case THEN_ALLOW:
+		return;
+	case THEN_MEMORY:
+		ret->watch = WATCH_MEMORY;
+		return;
+	case THEN_SOCKET:
+		ret->watch = WATCH_SOCKET;
+		return;
 	case THEN_REFUSE:
 	case THEN_LIMIT:
 		ret->watch = WATCH_DENIED;

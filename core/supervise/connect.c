@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <linux/close_range.h>
 
-#define ANSWER_S 1
+#define ANSWER_S   1
 #define STALLS_MAX 4 /* each holds up the whole run: after these no helper is started any more */
 
 struct ask {
@@ -51,7 +51,8 @@ static _Noreturn void helper_main(int fd, pid_t supervisor)
 {
 	struct ask a;
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* its /proc is root's: the target's user may not open its namespaces */
+	prctl(PR_SET_DUMPABLE, 0, 0, 0,
+	      0); /* its /proc is root's: the target's user may not open its namespaces */
 	if (getppid() != supervisor)
 		_exit(1); /* it died before the line above */
 	if (dup2(fd, 3) < 0)
@@ -106,7 +107,8 @@ static int helper_ask(struct netless *n, const struct ask *a, int *ret_fd)
 	ssize_t got = send(n->fd, a, sizeof(*a), MSG_NOSIGNAL);
 	if (got >= 0)
 		got = recvmsg(n->fd, &msg, MSG_CMSG_CLOEXEC);
-	if (got <= 0) { /* stopped, or dead: what it says later must not be taken for an answer to the next one */
+	if (got <=
+	    0) { /* stopped, or dead: what it says later must not be taken for an answer to the next one */
 		n->stalls++;
 		netless_stop(n);
 		return -EPERM;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define MAPS_MAX (4u << 20)
-#define NAME "/memfd:"
+#define NAME     "/memfd:"
 
 static struct memfd *memfd_find(struct memfds *f, uint64_t dev, uint64_t ino)
 {
@@ -29,8 +29,8 @@ static void memfd_add(struct memfds *f, int dirfd, const char *fd)
 	struct stat st;
 	char link[sizeof(NAME) - 1];
 	ssize_t n = readlinkat(dirfd, fd, link, sizeof(link));
-	if (n != (ssize_t) sizeof(link) || memcmp(link, NAME, sizeof(link)) != 0 || fstatat(dirfd, fd, &st, 0) < 0 ||
-	    memfd_find(f, st.st_dev, st.st_ino))
+	if (n != (ssize_t) sizeof(link) || memcmp(link, NAME, sizeof(link)) != 0 ||
+	    fstatat(dirfd, fd, &st, 0) < 0 || memfd_find(f, st.st_dev, st.st_ino))
 		return;
 	if (f->count == f->room)
 		f->at = xrealloc(f->at, (f->room = f->room ? f->room * 2 : 32) * sizeof(*f->at));

@@ -55,9 +55,10 @@ static void each_process(const struct meter *m, const struct instance *i, proces
 	}
 	int fd = openat(i->proc_dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	for (struct dirent *d; dir && (d = readdir(dir)); )
+	for (struct dirent *d; dir && (d = readdir(dir));)
 		if (isdigit((unsigned char) d->d_name[0]))
-			fn(arg, i->proc_dirfd, d->d_name, strcmp(d->d_name, "1") == 0); /* process 1 is the reaper */
+			fn(arg, i->proc_dirfd, d->d_name,
+			   strcmp(d->d_name, "1") == 0); /* process 1 is the reaper */
 	if (dir)
 		closedir(dir);
 	else
@@ -157,7 +158,7 @@ static void read_space(struct meter *m, const struct instance *i)
 
 void meter_start(struct meter *m, const struct instance *i)
 {
-	*m = (struct meter) { .written = UNKNOWN_U64, .last_written = UNKNOWN_U64, .last_ns = now_ns() };
+	*m = (struct meter){ .written = UNKNOWN_U64, .last_written = UNKNOWN_U64, .last_ns = now_ns() };
 	read_space(m, i);
 	if (m->space != UNKNOWN_U64) {
 		m->space_base = m->space;
@@ -182,7 +183,8 @@ static void read_cgroup(struct meter *m, const struct instance *i)
 	if (m->cg.tasks != UNKNOWN_U64) {
 		m->tasks = m->cg.tasks > i->processes_own ? m->cg.tasks - i->processes_own : 0;
 		uint64_t peak = m->cg.tasks_peak == UNKNOWN_U64 ? 0 : m->cg.tasks_peak;
-		m->tasks_peak = most(m->tasks_peak, most(m->tasks, peak > i->processes_own ? peak - i->processes_own : 0));
+		m->tasks_peak = most(m->tasks_peak,
+				     most(m->tasks, peak > i->processes_own ? peak - i->processes_own : 0));
 	}
 	if (m->cg.cpu_ns != UNKNOWN_U64)
 		m->cpu_ns = m->cg.cpu_ns;
@@ -243,8 +245,8 @@ static void read_memory(struct meter *m, const struct instance *i, const struct 
 	uint64_t limit = i->launch->policy->limit[LIMIT_MEMORY], most_kib = s->anonymous + s->shmem;
 	uint64_t space = (m->space == UNKNOWN_U64 ? 0 : m->space) + m->memfd_bytes;
 	m->memory = ((s->anonymous + s->shared_most) << 10) + space;
-	m->memory_by_parts = s->tasks > 0 && limit != UNLIMITED &&
-			     most(m->memory, (most_kib << 10) + space) > limit / 2;
+	m->memory_by_parts =
+		s->tasks > 0 && limit != UNLIMITED && most(m->memory, (most_kib << 10) + space) > limit / 2;
 	if (m->memory_by_parts)
 		m->memory = memory_tree(m, i, s->memfds);
 	m->memory_peak = most(m->memory_peak, m->memory);
@@ -305,23 +307,37 @@ void meter_emit(struct meter *m, const struct instance *i, struct feed *s)
 	const char *cpu = i->proc_dirfd >= 0 ? "/proc of the run: at least" : "/proc, descendants: at least";
 	const struct event_pair sources[] = {
 		{ "cpu", cg && m->cg.cpu_ns != UNKNOWN_U64 ? "cgroup" : cpu },
-		{ "memory", m->memory_exact ? "cgroup" : m->memory_by_parts ? "/proc smaps_rollup, and the writable places" :
-			    "/proc status, and the writable places" },
+		{ "memory", m->memory_exact      ? "cgroup"
+			    : m->memory_by_parts ? "/proc smaps_rollup, and the writable places"
+						 : "/proc status, and the writable places" },
 		{ "memory_peak", m->memory_exact && m->cg.memory_peak != UNKNOWN_U64 ? "cgroup" : "sampled" },
 		{ "processes", cg && m->cg.tasks != UNKNOWN_U64 ? "cgroup" : proc },
 		{ "processes_peak", cg && m->cg.tasks_peak != UNKNOWN_U64 ? "cgroup" : "sampled" },
-		{ "written", m->written_whole ? "/proc io of process 1: the whole tree" : "/proc io, sampled: at least" },
+		{ "written", m->written_whole ? "/proc io of process 1: the whole tree"
+					      : "/proc io, sampled: at least" },
 		{ "space", m->space == UNKNOWN_U64 ? "unknown: no file system of its own" : "statfs" },
 	};
-	struct event ev = { .type = EVENT_METER, .basis = BASIS_SAMPLED, .meter = {
-		.cpu_ns = m->cpu_ns, .cpu_pct = passed ? (double) (m->cpu_ns - m->last_cpu_ns) * 100.0 / (double) passed : 0,
-		.memory = m->memory, .memory_peak = m->memory_peak, .processes = m->tasks, .processes_peak = m->tasks_peak,
-		.written = m->written, .write_rate = UNKNOWN_U64, .space = m->space, .inodes = m->inodes,
-		.sources = sources, .source_count = ARRAY_LEN(sources),
-	} };
+	struct event ev = { .type = EVENT_METER,
+			    .basis = BASIS_SAMPLED,
+			    .meter = {
+				    .cpu_ns = m->cpu_ns,
+				    .cpu_pct = passed ? (double) (m->cpu_ns - m->last_cpu_ns) * 100.0 /
+								(double) passed
+						      : 0,
+				    .memory = m->memory,
+				    .memory_peak = m->memory_peak,
+				    .processes = m->tasks,
+				    .processes_peak = m->tasks_peak,
+				    .written = m->written,
+				    .write_rate = UNKNOWN_U64,
+				    .space = m->space,
+				    .inodes = m->inodes,
+				    .sources = sources,
+				    .source_count = ARRAY_LEN(sources),
+			    } };
 	if (m->written != UNKNOWN_U64 && passed)
 		ev.meter.write_rate = (m->written - (m->last_written == UNKNOWN_U64 ? 0 : m->last_written)) *
-			1000 / (passed / 1000000 ? passed / 1000000 : 1);
+				      1000 / (passed / 1000000 ? passed / 1000000 : 1);
 	m->last_ns = now;
 	m->last_cpu_ns = m->cpu_ns;
 	m->last_written = m->written;

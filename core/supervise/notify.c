@@ -24,12 +24,12 @@
 #include <unistd.h>
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
-#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS      SECCOMP_IOW(4, __u64)
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
-#define BATCH 64 /* answered before the loop goes round: keys, timers and output are served too */
-#define WHO_SLOTS 64
+#define BATCH      64 /* answered before the loop goes round: keys, timers and output are served too */
+#define WHO_SLOTS  64
 #define WHO_AGE_NS (100 * NS_PER_MS) /* a pid may be another's by then */
 
 /* A task's number in its own namespace and its name: read from /proc once, kept for a moment. */
@@ -286,7 +286,8 @@ static void on_memory(struct notify *n)
 		v->facts.enomem_largest = size;
 	supervisor_limit(v, LIMIT_MEMORY, BASIS_ANSWERED, "%s of %s answered ENOMEM: %s %s", name,
 			 format_bytes(size, asked, sizeof(asked)),
-			 n->req.data.nr == SYS_shmget ? "with the segments before it, it exceeds" : "alone it exceeds",
+			 n->req.data.nr == SYS_shmget ? "with the segments before it, it exceeds"
+						      : "alone it exceeds",
 			 format_bytes(v->launch->policy->limit[LIMIT_MEMORY], limit, sizeof(limit)));
 }
 
@@ -357,13 +358,27 @@ static void notify_one(struct notify *n)
 	seccomp_explain(&n->v->inst.want, n->req.data.nr, n->req.data.arch,
 			(const uint64_t *) n->req.data.args, &why);
 	switch (why.watch) {
-	case WATCH_NETWORK: on_network(n); break;
-	case WATCH_EXEC: on_exec(n); break;
-	case WATCH_FILES: on_file(n); break;
-	case WATCH_MEMORY: on_memory(n); break;
-	case WATCH_FORK: on_fork(n); break;
-	case WATCH_SOCKET: on_socket(n); break;
-	case WATCH_DENIED: on_denied(n, &why); break;
+	case WATCH_NETWORK:
+		on_network(n);
+		break;
+	case WATCH_EXEC:
+		on_exec(n);
+		break;
+	case WATCH_FILES:
+		on_file(n);
+		break;
+	case WATCH_MEMORY:
+		on_memory(n);
+		break;
+	case WATCH_FORK:
+		on_fork(n);
+		break;
+	case WATCH_SOCKET:
+		on_socket(n);
+		break;
+	case WATCH_DENIED:
+		on_denied(n, &why);
+		break;
 	default: /* the filter and the explanation differ: never let through what nobody can explain */
 		why.action = SYSCALL_REFUSE;
 		why.rule = "unexplained";

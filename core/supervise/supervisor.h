@@ -63,7 +63,8 @@ struct groups {
 void group_emit(struct groups *g, struct feed *s, struct event *ev);
 /* group_skip: whether one more of that type would only be counted, which it then is: no need to look at it closely. */
 bool group_skip(struct groups *g, enum event_type type);
-void group_told(struct groups *g, enum event_type type); /* one of that type went out by itself, and counts as told */
+void group_told(struct groups *g,
+		enum event_type type); /* one of that type went out by itself, and counts as told */
 void group_tick(struct groups *g, struct feed *s);
 
 /* ---- facts: what the kernel and our own answers said; the verdict is made from these and nothing else ---- */
@@ -123,13 +124,14 @@ struct memfds {
 	struct memfd {
 		uint64_t dev, ino, bytes;
 		bool mapped; /* by some process of the run: in its proportional sizes as far as it touched them */
-	} *at;
+	} * at;
 	size_t count, room;
 	unsigned looked; /* of MEMFD_LOOKS */
 };
 void memfds_of_process(struct memfds *f, int proc_dirfd, const char *pid);
 void memfds_mapped_by(struct memfds *f, int proc_dirfd, const char *pid);
-uint64_t memfds_bytes(const struct memfds *f, bool mapped); /* of those that are mapped, or of those that are not */
+uint64_t memfds_bytes(const struct memfds *f,
+		      bool mapped); /* of those that are mapped, or of those that are not */
 void memfds_done(struct memfds *f);
 
 /* ---- connect.c: sockets without a network, for a target that has no network namespace ---- */
