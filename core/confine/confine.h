@@ -60,7 +60,7 @@ enum seccomp_watch {
 	WATCH_NETWORK = 1 << 1, /* connect, bind, listen, accept, sendto, sendmsg, sendmmsg and socket: seen and continued */
 	WATCH_EXEC = 1 << 2,    /* execve, execveat: seen and continued */
 	WATCH_FILES = 1 << 3,   /* open and its kin, rename, unlink, mkdir, link, symlink, chmod, chown, truncate, mknod */
-	WATCH_MEMORY = 1 << 4,  /* mappings that alone exceed memory_max, by register values: mmap, mremap, shmget */
+	WATCH_MEMORY = 1 << 4,  /* mmap, mremap that alone exceed memory_max; each shmget and memfd_create */
 	WATCH_FORK = 1 << 5,    /* clone, fork, vfork */
 	WATCH_SOCKET = 1 << 6,  /* socket(AF_INET, AF_INET6) is answered with one that has no network */
 };
