@@ -18,7 +18,7 @@
 #include "tui/screen/app.h"
 #include "tui/screen/curses.h"
 
-#define GRACE_NS (2 * NS_PER_S)
+#define GRACE_NS       (2 * NS_PER_S)
 #define EVENTS_A_ROUND 512 /* then keys get their turn */
 
 void app_quit(struct app *app, int status)

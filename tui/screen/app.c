@@ -19,8 +19,8 @@
 #include "tui/screen/app.h"
 #include "tui/screen/curses.h"
 
-#define FRAME_NS (50 * NS_PER_MS) /* 20 frames a second; ssh: 10 */
-#define TICK_NS (100 * NS_PER_MS) /* the clock of a living run */
+#define FRAME_NS (50 * NS_PER_MS)  /* 20 frames a second; ssh: 10 */
+#define TICK_NS  (100 * NS_PER_MS) /* the clock of a living run */
 
 const struct view *const views[VIEW_MAX] = {
 	[VIEW_COMPOSE] = &compose_view,

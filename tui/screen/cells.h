@@ -44,7 +44,7 @@ struct cells {
 	int cursor_row, cursor_column; /* row -1: hidden */
 };
 
-#define CELLS_ROWS_MAX 500
+#define CELLS_ROWS_MAX    500
 #define CELLS_COLUMNS_MAX 1000
 
 void cells_resize(struct cells *c, int rows, int columns); /* clamped to what is sane; clears */

@@ -20,7 +20,7 @@
 #include "tui/screen/curses.h"
 #include "tui/screen/facts.h"
 
-#define WIDE 110      /* from here on the preset's facts stand beside the code */
+#define WIDE     110  /* from here on the preset's facts stand beside the code */
 #define RAW_LINE 4096 /* bytes of a line that are looked at for drawing; Right does not go beyond */
 
 static bool needs_look(const char *line, size_t len)

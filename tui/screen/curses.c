@@ -29,12 +29,12 @@
 #include "tui/screen/paste.h"
 
 #define KEY_PASTE_BEGIN 0x1001
-#define KEY_PASTE_END 0x1002
-#define QUIET_NS (50 * NS_PER_MS)    /* after an end mark: what a person types comes later than this */
-#define DRAIN_NS (5 * NS_PER_S)      /* … but nobody can hold the keys longer */
-#define PASTE_IDLE_NS (2 * NS_PER_S) /* a paste whose end mark never comes */
-#define SILENT_READS 100             /* "readable" and nothing to read: the terminal is gone */
-#define BURST 48                     /* without bracketed paste, so many bytes at once are no typing */
+#define KEY_PASTE_END   0x1002
+#define QUIET_NS        (50 * NS_PER_MS) /* after an end mark: what a person types comes later than this */
+#define DRAIN_NS        (5 * NS_PER_S)   /* … but nobody can hold the keys longer */
+#define PASTE_IDLE_NS   (2 * NS_PER_S)   /* a paste whose end mark never comes */
+#define SILENT_READS    100              /* "readable" and nothing to read: the terminal is gone */
+#define BURST           48               /* without bracketed paste, so many bytes at once are no typing */
 
 struct curses {
 	struct curses_options o;

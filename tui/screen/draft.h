@@ -17,7 +17,7 @@
 struct err;
 struct policy;
 
-#define DRAFT_NOTES 16
+#define DRAFT_NOTES  16
 #define DRAFT_STRIDE 256 /* every so many lines the index has a place */
 
 struct draft_note { /* one thing to know before a run */

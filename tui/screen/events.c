@@ -12,7 +12,7 @@
 #include "tui/screen/app.h"
 #include "tui/screen/run_parts.h"
 
-#define WIDE 110
+#define WIDE        110
 #define DETAIL_ROWS 8
 
 static int by_count(const void *a, const void *b, void *groups)

@@ -11,9 +11,9 @@
 #include "core/base/base.h"
 #include "tui/screen/app.h"
 
-#define ROWS_FULL 10 /* below: one status row, the pane, the sentence */
+#define ROWS_FULL    10 /* below: one status row, the pane, the sentence */
 #define COLUMNS_FULL 40
-#define ROWS_ROOMY 30 /* from here on the keys may take two rows */
+#define ROWS_ROOMY   30 /* from here on the keys may take two rows */
 
 static void draw_tabs(const struct app *app, const struct pane *row)
 {

@@ -10,7 +10,7 @@
 #include "core/model/model.h"
 #include "tui/screen/groups.h"
 
-#define SLOTS (2 * GROUPS_MAX)
+#define SLOTS    (2 * GROUPS_MAX)
 #define TEXT_CAP 400 /* bytes of one untrusted string that are shown */
 
 void groups_init(struct groups *g, bool ascii)
@@ -115,16 +115,28 @@ static void what_limit(const struct event *ev, struct buf *out)
 static void what(const struct event *ev, struct buf *out)
 {
 	switch (ev->type) {
-	case EVENT_DENIED: what_denied(ev, out); break;
-	case EVENT_NETWORK: what_network(ev, out); break;
-	case EVENT_FILE: what_file(ev, out); break;
-	case EVENT_EXEC: what_exec(ev, out); break;
-	case EVENT_LIMIT: what_limit(ev, out); break;
+	case EVENT_DENIED:
+		what_denied(ev, out);
+		break;
+	case EVENT_NETWORK:
+		what_network(ev, out);
+		break;
+	case EVENT_FILE:
+		what_file(ev, out);
+		break;
+	case EVENT_EXEC:
+		what_exec(ev, out);
+		break;
+	case EVENT_LIMIT:
+		what_limit(ev, out);
+		break;
 	case EVENT_TERMINAL:
 		add_capped(out, ev->terminal.kind);
 		buf_str(out, " in the output");
 		break;
-	case EVENT_ALERT: add_capped(out, ev->alert.kind); break;
+	case EVENT_ALERT:
+		add_capped(out, ev->alert.kind);
+		break;
 	case EVENT_DROPPED:
 		add_capped(out, ev->dropped.what);
 		buf_str(out, " not told one by one");
@@ -142,9 +154,14 @@ static void what(const struct event *ev, struct buf *out)
 		buf_str(out, "answer: ");
 		add_capped(out, ev->answer.decision);
 		break;
-	case EVENT_ERROR: add_capped(out, ev->error.text); break;
-	case EVENT_UNKNOWN: add_capped(out, ev->unknown.type); break;
-	default: break;
+	case EVENT_ERROR:
+		add_capped(out, ev->error.text);
+		break;
+	case EVENT_UNKNOWN:
+		add_capped(out, ev->unknown.type);
+		break;
+	default:
+		break;
 	}
 }
 

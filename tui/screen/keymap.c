@@ -12,8 +12,8 @@
 #include "tui/screen/keymap.h"
 
 #define COMPOSE IN(VIEW_COMPOSE)
-#define RUN IN(VIEW_RUN)
-#define EVENTS IN(VIEW_EVENTS)
+#define RUN     IN(VIEW_RUN)
+#define EVENTS  IN(VIEW_EVENTS)
 
 /* clang-format off */
 const struct binding bindings[] = {

@@ -11,7 +11,7 @@
 
 /* A key is a Unicode character, a control character, or one of these. */
 #define K_CTRL(c) ((uint32_t) (c) &0x1f)
-#define K_ALT 0x200000u /* added: ESC and then the character */
+#define K_ALT     0x200000u /* added: ESC and then the character */
 enum {
 	K_NONE = 0,
 	K_TAB = 9,
@@ -35,7 +35,7 @@ enum {
 
 enum view_id { VIEW_COMPOSE, VIEW_RUN, VIEW_EVENTS, VIEW_MAX };
 #define IN(view) (1u << (view))
-#define IN_ALL (IN(VIEW_MAX) - 1)
+#define IN_ALL   (IN(VIEW_MAX) - 1)
 
 /* What must hold for a key to be worth a place in the hint bar. The command itself says why it cannot. */
 enum when { WHEN_ALWAYS = 0, WHEN_CODE = 1, WHEN_LIVE = 2, WHEN_IDLE = 4, WHEN_RAN = 8 };

@@ -22,7 +22,6 @@ static const struct option options[] = {
 	{ "size", 1, NULL, SIZE }, { "dump", 1, NULL, DUMP }, { "dump-roles", 1, NULL, DUMP_ROLES },
 	{ 0 },
 };
-/* clang-format on */
 
 static int take(struct app_options *o, int option)
 {
@@ -39,6 +38,7 @@ static int take(struct app_options *o, int option)
 	default: return -1;
 	}
 }
+/* clang-format on */
 
 int main(int argc, char **argv)
 {

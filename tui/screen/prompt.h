@@ -14,7 +14,7 @@ struct pane;
 
 enum prompt_kind { PROMPT_NONE, PROMPT_COMMAND, PROMPT_FIND, PROMPT_FILTER, PROMPT_QUIT, PROMPT_KINDS };
 
-#define PROMPT_MAX 400
+#define PROMPT_MAX  400
 #define HISTORY_MAX 32
 
 struct prompt {

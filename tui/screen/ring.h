@@ -14,10 +14,10 @@
 #include "core/base/util.h"
 #include "tui/screen/cells.h"
 
-#define RING_BYTES (8u << 20)
-#define RING_LINES (256u << 10)
+#define RING_BYTES    (8u << 20)
+#define RING_LINES    (256u << 10)
 #define RING_LINE_MAX (4u << 10)
-#define RING_STREAMS 2
+#define RING_STREAMS  2
 
 struct ring_line {
 	uint64_t start; /* byte number since the beginning; its place in the ring is that modulo the size */

@@ -13,7 +13,7 @@
 #include "tui/screen/run_parts.h"
 
 #define WIDE_COLUMNS 110
-#define WIDE_ROWS 26
+#define WIDE_ROWS    26
 
 static void output_title(const struct app *app, char *title, size_t size)
 {
@@ -75,7 +75,7 @@ static void draw_welcome(const struct pane *body)
 }
 
 #define OUTPUT_ROWS_LEAST 4 /* the output keeps these whatever else wants to be seen … */
-#define OUTPUT_ROWS_GOOD 8  /* … and these before the newest events are shown */
+#define OUTPUT_ROWS_GOOD  8 /* … and these before the newest events are shown */
 
 /* The panes of 80x24, one above the other. When rows are few, the ticker falls away first, then the
  * meters. */

@@ -14,7 +14,7 @@
 #define LABEL_COLUMNS 7
 #define SPARK_COLUMNS 24
 #define VALUE_COLUMNS 8
-#define WORD_COLUMNS 13 /* two blanks, NEAR LIMIT, one blank */
+#define WORD_COLUMNS  13 /* two blanks, NEAR LIMIT, one blank */
 
 /* What stands beside the spark, at this width: value, limit, peak, word. The word always fits. */
 static int spark_columns(int columns, bool with_source)

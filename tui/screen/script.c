@@ -12,8 +12,8 @@
 #include "core/base/base.h"
 #include "tui/screen/app.h"
 
-#define SCRIPT_MAX (1u << 20)
-#define STEP_NS (20 * NS_PER_MS)
+#define SCRIPT_MAX  (1u << 20)
+#define STEP_NS     (20 * NS_PER_MS)
 #define PATIENCE_NS (30 * NS_PER_S)
 
 struct script {

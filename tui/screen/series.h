@@ -11,10 +11,10 @@
 
 struct buf;
 
-#define SERIES_SLOTS 1200
-#define SERIES_SLOT_NS UINT64_C(100000000)
+#define SERIES_SLOTS    1200
+#define SERIES_SLOT_NS  UINT64_C(100000000)
 #define SERIES_STEP_MAX 10 /* slots a column stands for at most: a second */
-#define SERIES_UNKNOWN (-1.0)
+#define SERIES_UNKNOWN  (-1.0)
 
 struct series {
 	bool adds;      /* a slot is the sum of its values; else the last one, which holds until the next */

@@ -123,7 +123,7 @@ static void layer_fact(const struct watch *w, const struct event_layer *l, struc
 		ret->state = states[l->state].state;
 		ret->badge = states[l->state].badge;
 	}
-	/* A control group is no wall but one means of limits: without it each limit's own grade tells what holds. */
+	/* No wall, but one of the means of limits: without it each limit's own grade tells what holds. */
 	if (ret->state == FACT_MISSING && l->name && strcmp(l->name, "cgroup") == 0)
 		ret->state = FACT_PARTLY;
 }
