@@ -22,15 +22,15 @@ start_run() {
 	wait_for 'STAGED, NOT RUN' && line ':preset long' && wait_for '\[long\]' && keys r && wait_for 'tick 10'
 }
 
-lasting() { # PID: all below it but the script's own short sleeps
+lasting() { # PID: of all below it those that have children, so none of the script's own short sleeps
 	local pid
 	for pid in $(descendants "$1"); do
-		[ "$(cat /proc/"$pid"/comm 2>/dev/null)" = sleep ] || echo "$pid"
+		[ -z "$(children "$pid")" ] || echo "$pid"
 	done
 }
 all_alive() { # PID...
 	local pid
-	[ $# -gt 2 ] || return 1 # the screens, the run's supervisor, its processes
+	[ $# -gt 1 ] || return 1 # the screens and the run's supervisor at least
 	for pid; do kill -0 "$pid" || return 1; done
 }
 
