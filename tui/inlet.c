@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PART      (64u << 10)
-#define RETRY_NS  (50 * NS_PER_MS)
+#define PART     (64u << 10)
+#define RETRY_NS (50 * NS_PER_MS)
 
 static void pump(struct inlet *i);
 
@@ -25,7 +25,7 @@ int inlet_open(struct inlet *i, int from, struct loop *loop, int *ret_stdin_fd, 
 	struct stat st = { 0 };
 	int ends[2];
 
-	*i = (struct inlet) { .from = from, .to = -1, .in = { .loop = loop, .back_fd = -1 } };
+	*i = (struct inlet){ .from = from, .to = -1, .in = { .loop = loop, .back_fd = -1 } };
 	*ret_stdin_fd = from;
 	if (from < 0)
 		return 0;
@@ -180,7 +180,8 @@ static void pump(struct inlet *i)
 		unwatch(i, i->to, &i->in.to_watched);
 		watch(i, i->from, EPOLLIN, &i->in.from_watched);
 	} else {
-		watch(i, i->to, EPOLLOUT, &i->in.to_watched); /* a file is always ready: the pipe sets the pace */
+		watch(i, i->to, EPOLLOUT,
+		      &i->in.to_watched); /* a file is always ready: the pipe sets the pace */
 	}
 }
 

@@ -15,8 +15,13 @@ struct loop;
 
 struct inlet {
 	int from, to; /* `to` is -1 when nothing is copied, or not any more */
-	struct { struct loop *loop; char *data; size_t have, sent, copied; int back_fd, timer;
-		 bool pollable, terminal, from_watched, to_watched; } in; /* private */
+	struct {
+		struct loop *loop;
+		char *data;
+		size_t have, sent, copied;
+		int back_fd, timer;
+		bool pollable, terminal, from_watched, to_watched;
+	} in; /* private */
 };
 
 /*

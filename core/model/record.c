@@ -32,7 +32,7 @@ struct record {
 	int failed; /* the first errno of a write; after it, nothing more is written */
 	char *path;
 	int runs_fd; /* the folder of them all, where it lies in that; -1: elsewhere, and nothing is pruned */
-	uint64_t bytes, output_bytes; /* written, or waiting for it */
+	uint64_t bytes, output_bytes;     /* written, or waiting for it */
 	uint64_t lost[KIND_MAX], lost_ns; /* events that were left out, and when the first was */
 	struct buf lines;
 };
@@ -160,10 +160,11 @@ static int open_own(int dirfd, const char *name, const char *path, int *ret_fd, 
 	if (fd < 0 && errno != ELOOP && errno != ENOTDIR)
 		return err_set(e, errno, "open folder %s; give --record FILE or --no-record", path);
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
-		return err_say(e, EPERM,
-			       "%s is not a folder that is ours and that only we can write to: no recording is kept "
-			       "there; give --record FILE or --no-record",
-			       path);
+		return err_say(
+			e, EPERM,
+			"%s is not a folder that is ours and that only we can write to: no recording is kept "
+			"there; give --record FILE or --no-record",
+			path);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }

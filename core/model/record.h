@@ -15,7 +15,8 @@ struct launch;
 struct record;
 
 #define RECORDINGS_KEPT 50
-#define RECORDING_MAX (128u << 20) /* of events; then only the exit event, and before it how many were left out */
+#define RECORDING_MAX \
+	(128u << 20) /* of events; then only the exit event, and before it how many were left out */
 #define RECORD_LINE_MAX (32u << 20) /* a longer line is damage */
 
 /*

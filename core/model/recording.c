@@ -18,9 +18,9 @@
 #include "core/model/model.h"
 
 #define RECORDING_VERSION 1
-#define EVENTS_MAX (1u << 20)
-#define BYTES_MAX (UINT64_C(1) << 30)
-#define NO_RECORDING "is no recording of belljar"
+#define EVENTS_MAX        (1u << 20)
+#define BYTES_MAX         (UINT64_C(1) << 30)
+#define NO_RECORDING      "is no recording of belljar"
 
 /* A file as lines. `line` is Borrowed until the next one is asked for. */
 struct lines {

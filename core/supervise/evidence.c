@@ -25,7 +25,8 @@ struct search {
 /* A block is 512 bytes here. A file system may round up, never down; one that compresses would hide a file from us. */
 static bool met_limit(const struct stat *st, uint64_t size)
 {
-	return S_ISREG(st->st_mode) && (uint64_t) st->st_size == size && (uint64_t) st->st_blocks >= size / 512;
+	return S_ISREG(st->st_mode) && (uint64_t) st->st_size == size &&
+	       (uint64_t) st->st_blocks >= size / 512;
 }
 
 static bool search_folder(struct search *s, int parent, const char *name, int depth)

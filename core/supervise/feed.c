@@ -13,7 +13,7 @@
 
 void feed_init(struct feed *s, int wire_fd)
 {
-	*s = (struct feed) { .wire_fd = wire_fd, .start_ns = now_ns() };
+	*s = (struct feed){ .wire_fd = wire_fd, .start_ns = now_ns() };
 	s->tail = &s->head;
 }
 
@@ -110,8 +110,10 @@ void feed_emit(struct feed *s, struct event *ev)
 		return;
 	}
 	if (s->dropped) {
-		struct event lost = { .type = EVENT_DROPPED, .dropped = { .what = "event", .count = s->dropped,
-			.why = "the reader was too slow" } };
+		struct event lost = {
+			.type = EVENT_DROPPED,
+			.dropped = { .what = "event", .count = s->dropped, .why = "the reader was too slow" }
+		};
 		s->dropped = 0;
 		feed_emit(s, &lost);
 	}

@@ -33,8 +33,10 @@ static uint64_t event_key(const struct event *ev)
 	case EVENT_NETWORK:
 		h = hash_add(hash_add(hash_add(h, ev->network.op), ev->network.address), ev->network.command);
 		return (h ^ (uint64_t) ev->network.port) * UINT64_C(0x100000001b3);
-	case EVENT_FILE: return hash_add(hash_add(hash_add(h, ev->file.op), ev->file.path), ev->file.command);
-	default: return h;
+	case EVENT_FILE:
+		return hash_add(hash_add(hash_add(h, ev->file.op), ev->file.path), ev->file.command);
+	default:
+		return h;
 	}
 }
 
@@ -86,17 +88,22 @@ static void group_keep(struct group *g, const struct event *ev)
 		g->ev.file.flags = NULL;
 		g->ev.file.flag_count = 0;
 		break;
-	default: break;
+	default:
+		break;
 	}
 }
 
 static struct group_table *table_of(struct groups *g, enum event_type type)
 {
 	switch (type) {
-	case EVENT_DENIED: return &g->denied;
-	case EVENT_NETWORK: return &g->network;
-	case EVENT_EXEC: return &g->exec;
-	default: return &g->file;
+	case EVENT_DENIED:
+		return &g->denied;
+	case EVENT_NETWORK:
+		return &g->network;
+	case EVENT_EXEC:
+		return &g->exec;
+	default:
+		return &g->file;
 	}
 }
 

@@ -26,22 +26,23 @@
 
 static bool is_loopback(const struct decode_addr *a)
 {
-	return strcmp(a->family, "inet") == 0 ? str_starts(a->address, "127.") :
-						strcmp(a->address, "::1") == 0 || str_starts(a->address, "::ffff:127.");
+	return strcmp(a->family, "inet") == 0
+		       ? str_starts(a->address, "127.")
+		       : strcmp(a->address, "::1") == 0 || str_starts(a->address, "::ffff:127.");
 }
 
 void predict_network(const struct network_view *view, const struct decode_addr *a, const char *op,
-    struct prediction *ret)
+		     struct prediction *ret)
 {
 	bool inet = strcmp(a->family, "inet") == 0 || strcmp(a->family, "inet6") == 0;
-	*ret = (struct prediction) { OUTCOME_UNKNOWN, LAYER_NONE, BASIS_UNKNOWN };
+	*ret = (struct prediction){ OUTCOME_UNKNOWN, LAYER_NONE, BASIS_UNKNOWN };
 	if (!inet || view->outside == OUTCOME_UNKNOWN)
 		return; /* who listens on a socket of the run's own, or on the host's network, is not for us to know */
 	if (op && strcmp(op, "bind") == 0)
 		return;
 	if (is_loopback(a) && view->own_loopback)
 		return;
-	*ret = (struct prediction) { view->outside, view->layer, BASIS_PREDICTED };
+	*ret = (struct prediction){ view->outside, view->layer, BASIS_PREDICTED };
 }
 
 /* What a call asks of a path. */
@@ -128,7 +129,8 @@ static int find(const struct instance *i, const char *path, bool follow)
 				.resolve = RESOLVE_NO_MAGICLINKS };
 	if (i->root_dirfd >= 0)
 		how.resolve |= RESOLVE_IN_ROOT;
-	return (int) syscall(SYS_openat2, i->root_dirfd >= 0 ? i->root_dirfd : AT_FDCWD, path, &how, sizeof(how));
+	return (int) syscall(SYS_openat2, i->root_dirfd >= 0 ? i->root_dirfd : AT_FDCWD, path, &how,
+			     sizeof(how));
 }
 
 /* Of /proc each process sees its own: a look from here would be a look at something else. */
@@ -286,7 +288,8 @@ static void predict_change(const struct instance *i, const char *path, struct pr
 {
 	struct stat st;
 	CLOSE_FD int fd = find(i, path, false);
-	if (fd >= 0 && !is_proc(fd) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && has_mount_flag(fd, ST_RDONLY))
+	if (fd >= 0 && !is_proc(fd) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    has_mount_flag(fd, ST_RDONLY))
 		tell_read_only(i, ret);
 }
 

@@ -14,5 +14,5 @@ struct prediction {
 	enum basis basis;
 };
 void predict_network(const struct network_view *view, const struct decode_addr *a, const char *op,
-    struct prediction *ret);
+		     struct prediction *ret);
 void predict_file(const struct instance *i, const struct decoded *call, struct prediction *ret);

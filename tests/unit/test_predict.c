@@ -93,12 +93,16 @@ static void check(const struct instance *i, const struct row *rows, size_t count
 	}
 }
 
-#define OPEN(path, ...) "open", path, { __VA_ARGS__ }
+#define OPEN(path, ...)     \
+	"open", path,       \
+	{                   \
+		__VA_ARGS__ \
+	}
 #define UNKNOWN OUTCOME_UNKNOWN, LAYER_NONE
-#define OPENED OUTCOME_OPENED, LAYER_NONE
+#define OPENED  OUTCOME_OPENED, LAYER_NONE
 #define REFUSED OUTCOME_REFUSED, LAYER_NONE
-#define ABSENT OUTCOME_ABSENT, LAYER_NONE
-#define HIDDEN OUTCOME_HIDDEN, LAYER_MOUNT_NS
+#define ABSENT  OUTCOME_ABSENT, LAYER_NONE
+#define HIDDEN  OUTCOME_HIDDEN, LAYER_MOUNT_NS
 
 static void test_files(void **state)
 {
@@ -111,7 +115,8 @@ static void test_files(void **state)
 		{ OPEN("/etc/open", "O_RDONLY", "O_TRUNC"), REFUSED },
 		{ OPEN("/etc", "O_RDONLY", "O_DIRECTORY"), OPENED },
 		{ OPEN("/shut", "O_RDONLY", "O_DIRECTORY"), REFUSED },
-		{ OPEN("/shut/inside", "O_RDONLY"), REFUSED }, /* its own mode allows it, the folder does not */
+		{ OPEN("/shut/inside", "O_RDONLY"),
+		  REFUSED }, /* its own mode allows it, the folder does not */
 		{ OPEN("/shut/nothing", "O_RDONLY"), REFUSED },
 		{ OPEN("/etc/nothing-at-all", "O_RDONLY"), ABSENT },
 		{ OPEN("/etc/open/below", "O_RDONLY"), ABSENT },
@@ -119,9 +124,9 @@ static void test_files(void **state)
 		{ OPEN("/nowhere/new", "O_WRONLY", "O_CREAT"), ABSENT },
 		{ OPEN("/etc/passwd", "O_RDONLY"), HIDDEN }, /* the host has it, the view does not */
 		{ OPEN("/./etc//passwd", "O_RDONLY"), HIDDEN },
-		{ OPEN("/etc/new", "O_WRONLY", "O_CREAT"), UNKNOWN }, /* it may be made */
+		{ OPEN("/etc/new", "O_WRONLY", "O_CREAT"), UNKNOWN },  /* it may be made */
 		{ OPEN("/etc/new/", "O_WRONLY", "O_CREAT"), UNKNOWN }, /* EISDIR */
-		{ OPEN("/out", "O_RDONLY"), UNKNOWN }, /* a link to what is not there */
+		{ OPEN("/out", "O_RDONLY"), UNKNOWN },                 /* a link to what is not there */
 		{ OPEN("/status", "O_RDONLY"), UNKNOWN },
 		{ OPEN("/etc", "O_WRONLY"), UNKNOWN }, /* EISDIR */
 		{ OPEN("/etc/open", "O_RDONLY", "O_DIRECTORY"), UNKNOWN },

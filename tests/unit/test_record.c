@@ -330,9 +330,9 @@ static void test_cut_at_every_byte(void **state)
 }
 
 #define HEADER "{\"belljar\":1,\"run\":\"R\",\"policy\":{\"name\":\"p\"}}\n"
-#define FIRST "{\"seq\":1,\"t\":0,\"type\":\"alert\",\"kind\":\"k\"}\n"
+#define FIRST  "{\"seq\":1,\"t\":0,\"type\":\"alert\",\"kind\":\"k\"}\n"
 #define SECOND "{\"seq\":2,\"t\":0,\"type\":\"alert\",\"kind\":\"k\"}\n"
-#define EXIT "{\"seq\":2,\"t\":0,\"type\":\"exit\",\"verdict\":\"ok\"}\n"
+#define EXIT   "{\"seq\":2,\"t\":0,\"type\":\"exit\",\"verdict\":\"ok\"}\n"
 
 static void test_damage_is_named(void **state)
 {

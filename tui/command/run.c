@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GRACE_NS (2 * NS_PER_S)
+#define GRACE_NS   (2 * NS_PER_S)
 #define EVENTS_MAX 1024 /* read before signals and readers get their turn */
 
 struct session {
@@ -159,23 +159,33 @@ static void on_changed(struct session *s, const struct event *ev)
 static void show_event(struct session *s, const struct event *ev)
 {
 	switch (ev->type) {
-	case EVENT_START: on_start(s, ev); break;
+	case EVENT_START:
+		on_start(s, ev);
+		break;
 	case EVENT_OUTPUT:
 		pass(s, ev->output.stream, ev->output.bytes, ev->output.len);
 		return; /* it tells itself */
-	case EVENT_DENIED: tally_denied(&s->tally, ev); break;
-	case EVENT_METER: return; /* ten a second */
-	case EVENT_ASK:           /* nobody is asked here: refused at once, in place of at the deadline */
+	case EVENT_DENIED:
+		tally_denied(&s->tally, ev);
+		break;
+	case EVENT_METER:
+		return; /* ten a second */
+	case EVENT_ASK: /* nobody is asked here: refused at once, in place of at the deadline */
 		(void) run_answer(s->run, ev->ask.id, DECIDE_DENY);
 		break;
-	case EVENT_ERROR: on_error(s, ev); return;
+	case EVENT_ERROR:
+		on_error(s, ev);
+		return;
 	case EVENT_ALERT:
 	case EVENT_CHANGED:
 		if (!s->q->verbose)
 			on_changed(s, ev);
 		break;
-	case EVENT_EXIT: on_exit_event(s, ev); return;
-	default: break;
+	case EVENT_EXIT:
+		on_exit_event(s, ev);
+		return;
+	default:
+		break;
 	}
 	if (s->q->verbose)
 		tell(s, ev);
@@ -525,7 +535,8 @@ static int run_main(const struct look *look, int argc, char **argv)
 	int status;
 
 	(void) signal(SIGPIPE, SIG_IGN); /* a reader that went away is an errno here, not our end */
-	(void) signal(SIGXFSZ, SIG_IGN); /* so is a recording, or a file of events, that may not grow (ulimit -f) */
+	(void) signal(SIGXFSZ,
+		      SIG_IGN); /* so is a recording, or a file of events, that may not grow (ulimit -f) */
 	if (request_parse(&q, argc, argv, &e) < 0)
 		status = refuse(&q.look, q.json || request_wants_json(argc, argv), NULL, &e);
 	else if (q.help || q.help_man)
