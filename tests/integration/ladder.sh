@@ -230,7 +230,8 @@ print(ask(), flush=True)' >"$result" 2>"$scratch/errors" </dev/null &
 	if wait_until 10 test -s told; then
 		target=$(cat told)
 		supervisor=$(awk '{ print $4 }' "/proc/$target/stat")
-		for child in $(cat "/proc/$supervisor/task/$supervisor/children"); do
+		read -ra children <"/proc/$supervisor/task/$supervisor/children"
+		for child in "${children[@]}"; do
 			[ "$child" = "$target" ] || kill -STOP "$child"
 		done
 	fi
