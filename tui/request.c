@@ -195,7 +195,7 @@ const struct option_row request_options[] = {
 	  .letter = 'v',
 	  .help = "tell each event",
 	  .man = "Tell each event on standard error as it "
-		 "happens, but for output and meters.",
+		 "happens, but for output, meters and uses of files that nothing refused.",
 	  .set = option_set_flag,
 	  FIELD(verbose) },
 	{ .name = "help",

@@ -14,6 +14,7 @@
 #include "tui/verdict.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ struct session {
 	struct scrub scrub[STREAM_MAX];
 	bool line_open; /* the last that a terminal got did not end its line */
 	struct tally tally;
+	uint64_t quiet_files;  /* events of files that are not told */
 	struct result *result; /* with --json */
 	struct event *exit;    /* what ended the run */
 	char *told;            /* the text of the last error event */
@@ -132,6 +134,10 @@ static void on_exit_event(struct session *s, const struct event *ev)
 	pass(s, STREAM_STDERR, NULL, 0);
 	if (s->q->quiet || told)
 		return;
+	if (s->q->verbose && s->quiet_files > 0)
+		buf_printf(&line,
+			   "belljar: %" PRIu64 " uses of files that nothing refused are not told here\n",
+			   s->quiet_files);
 	buf_str(&line, "belljar: ");
 	verdict_line(ev, &s->tally, s->q->look.ascii, &line);
 	say(s, line.data);
@@ -156,6 +162,13 @@ static void on_changed(struct session *s, const struct event *ev)
 	buf_done(&words);
 }
 
+/* A file that was there, or that nobody has: nothing of belljar's stood in the way. */
+static bool is_quiet(const struct event *ev)
+{
+	return ev->outcome == OUTCOME_OPENED || ev->outcome == OUTCOME_ABSENT ||
+	       ev->outcome == OUTCOME_UNKNOWN;
+}
+
 static void show_event(struct session *s, const struct event *ev)
 {
 	switch (ev->type) {
@@ -176,6 +189,12 @@ static void show_event(struct session *s, const struct event *ev)
 	case EVENT_ERROR:
 		on_error(s, ev);
 		return;
+	case EVENT_FILE:
+		if (is_quiet(ev)) {
+			s->quiet_files += ev->file.count;
+			return; /* a start of Python opens a hundred; the recording has them */
+		}
+		break;
 	case EVENT_ALERT:
 	case EVENT_CHANGED:
 		if (!s->q->verbose)
