@@ -96,7 +96,9 @@ static void ladder_tree(struct instance *i, bool own_user_ns, struct ladder *ret
 			limit_set(i, LIMIT_MEMORY, GRADE_KERNEL, "cgroup");
 	}
 	if (limit[LIMIT_PROCESSES] != UNLIMITED) {
-		i->fork_by_supervisor = !cgroup_has(i, CG_PIDS);
+		/* Only where the kernel has nothing: a call that waits for the supervisor can be interrupted before it
+		 * is received, and a shell whose SIGCHLD handler does not restart calls takes EINTR for "cannot fork". */
+		i->fork_by_supervisor = !cgroup_has(i, CG_PIDS) && !own_user_ns;
 		if (cgroup_has(i, CG_PIDS)) {
 			limit_set(i, LIMIT_PROCESSES, GRADE_KERNEL, "cgroup");
 		} else if (own_user_ns) {

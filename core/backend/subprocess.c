@@ -161,9 +161,7 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 	bool cut_off = l->policy->network == NETWORK_NONE;
 	/* Without a pid namespace the same user's processes are within reach of a signal, the supervisor among them. */
 	const struct landlock_rules rules = { .keep_signals = true };
-	/* Forks are put to the supervisor also where nothing limits them: while a run ends it answers EAGAIN, so that
-	 * killing what is there comes to an end, and a fork flood cannot outrun it. */
-	i->want.watch = watch_for(i, cut_off) | (i->cgroup ? 0 : WATCH_FORK);
+	i->want.watch = watch_for(i, cut_off);
 	i->want.memory_max = l->policy->limit[LIMIT_MEMORY];
 	i->network = cut_off ? (struct network_view){ OUTCOME_UNREACHABLE, LAYER_NET_NS, false, false }
 			     : (struct network_view){ OUTCOME_UNKNOWN, LAYER_NONE, false, false };

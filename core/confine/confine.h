@@ -193,6 +193,7 @@ enum sync_type { SYNC_READY = 1, SYNC_LISTENER, SYNC_ERROR, SYNC_EXIT };
 struct sync_msg {
 	enum sync_type type;
 	int32_t value;          /* listener: its number in the child; exit: the wait status */
+	uint64_t tasks;         /* exit: of the run when its target ended, itself not counted, or UINT64_MAX */
 	uint64_t written;       /* exit: bytes written by the whole tree, or UINT64_MAX */
 	struct err err;
 };

@@ -7,10 +7,12 @@
 
 #include "core/base/base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -51,6 +53,28 @@ static uint64_t reaper_written(int io_fd)
 	return w ? strtoull(w + 7, NULL, 10) : UINT64_MAX;
 }
 
+/* Threads of the run that are there now, without this one's: whether the target ended standing at its limit of tasks, of
+ * which RLIMIT_NPROC leaves no trace. */
+static uint64_t reaper_tasks(void)
+{
+	uint64_t tasks = 0;
+	DIR *dir = opendir("/proc");
+	if (!dir)
+		return UINT64_MAX;
+	for (struct dirent *d; (d = readdir(dir));) {
+		char path[64], stat[1024];
+		if (d->d_name[0] < '1' || d->d_name[0] > '9' || strcmp(d->d_name, "1") == 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.12s/stat", d->d_name);
+		char *p = file_read_small(AT_FDCWD, path, stat, sizeof(stat)) > 0 ? strrchr(stat, ')') : NULL;
+		for (int field = 2; p && field < 20; field++) /* proc(5): 20 is num_threads */
+			p = strchr(p + 1, ' ');
+		tasks += p ? strtoull(p, NULL, 10) : 0;
+	}
+	closedir(dir);
+	return tasks;
+}
+
 static _Noreturn void reaper_main(pid_t target, int sync_fd)
 {
 	int status = 0, st;
@@ -72,10 +96,13 @@ static _Noreturn void reaper_main(pid_t target, int sync_fd)
 		if (pid == target)
 			status = st;
 	} while (pid != target && (pid > 0 || errno == EINTR));
+	uint64_t tasks = status != 0 ? reaper_tasks() : UINT64_MAX;
 	kill(-1, SIGKILL); /* all of this namespace but ourselves */
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
-	struct sync_msg m = { .type = SYNC_EXIT, .value = status, .written = reaper_written(io_fd) };
+	struct sync_msg m = {
+		.type = SYNC_EXIT, .value = status, .tasks = tasks, .written = reaper_written(io_fd)
+	};
 	(void) sync_send(sync_fd, &m); /* where it fails nobody is left to be told */
 	_exit(0);
 }

@@ -260,6 +260,7 @@ static void on_sync(void *arg, uint32_t events)
 		} else if (m.type == SYNC_EXIT) {
 			v->facts.ended = true;
 			v->facts.wait_status = m.value;
+			v->facts.tasks_at_end = m.tasks;
 			v->meter.written_whole = m.written != UINT64_MAX;
 			if (v->meter.written_whole)
 				v->meter.written = m.written; /* of all that process 1 reaped */
@@ -410,6 +411,13 @@ static void last_facts(struct supervisor *v)
 			f->memory_peak = (uint64_t) ru.ru_maxrss << 10;
 	}
 	f->processes_peak = v->meter.tasks_peak;
+	uint64_t tasks = v->launch->policy->limit[LIMIT_PROCESSES];
+	if (f->cg.fork_failures == UNKNOWN_U64 && tasks != UNLIMITED && f->tasks_at_end != UNKNOWN_U64 &&
+	    f->ended) {
+		if (f->tasks_at_end + 1 > f->processes_peak) /* the target itself was the last one */
+			f->processes_peak = f->tasks_at_end + 1;
+		f->tasks_at_limit = f->processes_peak >= tasks;
+	}
 	f->written = v->meter.written;
 	f->space_peak = v->meter.space_peak;
 	if (size != UNLIMITED && f->ended && f->wait_status != 0)
@@ -496,6 +504,7 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 	v->launch = &launch;
 	v->output.fd[0] = v->output.fd[1] = -1;
 	feed_init(&v->feed, wire_fd);
+	v->facts.tasks_at_end = UNKNOWN_U64;
 	if (start(v, &e) < 0) {
 		v->facts.setup_code = e.code ? e.code : EIO;
 		v->facts.exec_failed = v->inst.program_missing;

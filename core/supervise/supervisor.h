@@ -80,8 +80,9 @@ struct facts {
 	char setup_text[512];
 	struct cgroup_reading cg; /* at the end; all UINT64_MAX without a control group */
 	uint64_t enomem_answered, enomem_largest, eagain_answered;
-	bool space_full, inodes_full, file_at_limit;
-	char policy_call[32]; /* on_denied = kill: the call that struck */
+	bool space_full, inodes_full, file_at_limit, tasks_at_limit; /* by looking */
+	uint64_t tasks_at_end; /* when the target ended; UNKNOWN_U64: nobody counted */
+	char policy_call[32];  /* on_denied = kill: the call that struck */
 	uint64_t cpu_ns, wall_ns, memory_peak, processes_peak, written, space_peak;
 	uint64_t first_oom_ns;
 	uint64_t output_dropped[STREAM_MAX];

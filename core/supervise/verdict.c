@@ -53,7 +53,7 @@ static bool met_memory(const struct facts *f)
 
 static bool met_processes(const struct facts *f)
 {
-	return counter(f->cg.fork_failures) > 0 || f->eagain_answered > 0 ||
+	return counter(f->cg.fork_failures) > 0 || f->eagain_answered > 0 || f->tasks_at_limit ||
 	       f->killed_for == VERDICT_PROCESSES;
 }
 
@@ -95,14 +95,16 @@ static void say_memory(const struct say *s)
 
 static void say_processes(const struct say *s)
 {
-	char by[64];
+	char by[80];
 	if (counter(s->f->cg.fork_failures))
-		snprintf(by, sizeof(by), "%llu counted in pids.events",
+		snprintf(by, sizeof(by), "refused forks: %llu counted in pids.events",
 			 (unsigned long long) s->f->cg.fork_failures);
+	else if (s->f->eagain_answered)
+		snprintf(by, sizeof(by), "refused forks: %llu answered EAGAIN",
+			 (unsigned long long) s->f->eagain_answered);
 	else
-		snprintf(by, sizeof(by), "%llu answered EAGAIN", (unsigned long long) s->f->eagain_answered);
-	evidence(s, "limit %llu tasks, peak %llu, refused forks: %s",
-		 (unsigned long long) s->limits[LIMIT_PROCESSES].asked,
+		snprintf(by, sizeof(by), "found standing at the limit");
+	evidence(s, "limit %llu tasks, peak %llu, %s", (unsigned long long) s->limits[LIMIT_PROCESSES].asked,
 		 (unsigned long long) s->f->processes_peak, by);
 }
 

@@ -66,6 +66,8 @@ static const struct row {
 	    VERDICT_PROCESSES, 1, NULL, "limit 64 tasks, peak 64, refused forks: 7 counted in pids.events", NULL },
 	{ "forks answered", { .ended = true, .wait_status = EXITED(2), .eagain_answered = 5, .cg = NONE }, VERDICT_PROCESSES, 2, NULL,
 	    "5 answered EAGAIN", NULL },
+	{ "stood at the limit", { .ended = true, .wait_status = EXITED(1), .processes_peak = 64, .tasks_at_limit = true, .cg = NONE },
+	    VERDICT_PROCESSES, 1, NULL, "limit 64 tasks, peak 64, found standing at the limit", NULL },
 	{ "forks refused, handled", { .ended = true, .wait_status = EXITED(0), .eagain_answered = 5, .cg = NONE }, VERDICT_OK, 0, NULL,
 	    "exit status 0", "processes" },
 	{ "SIGXFSZ", { .ended = true, .wait_status = KILLED_BY(SIGXFSZ), .cg = NONE }, VERDICT_WRITE_SPACE, 153, "SIGXFSZ",
