@@ -70,7 +70,7 @@ static bool met_cpu(const struct facts *f, const struct event_limit *cpu)
 	bool xcpu = f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXCPU;
 	return f->killed_for == VERDICT_CPU_TIME ||
 	       (xcpu && cpu->asked != UNLIMITED && f->cpu_ns != UNKNOWN_U64 &&
-		f->cpu_ns + NS_PER_S / 4 >= cpu->enforced);
+		f->cpu_ns + NS_PER_S / 2 >= cpu->enforced);
 }
 
 static void say_memory(const struct say *s)

@@ -21,7 +21,8 @@ test_time() {
 
 	run -p "$level" --cpu 1s --wall 8s -l python -c 'while True: pass' </dev/null
 	is "$level: cpu: verdict and status" "$(got 'o["verdict"]') $status" 'cpu-time 124'
-	between "$level: cpu: about a second was used" "$(got 'o["cpu_s"]')" 0.8 2.5
+	# RLIMIT_CPU counts ticks, the figure what was run: on a busy virtual machine a tick is charged to who had a part of it.
+	between "$level: cpu: about a second was used" "$(got 'o["cpu_s"]')" 0.5 2.5
 	like "$level: cpu: its grade" "$(limit cpu grade)" '^(kernel|sampled)$'
 
 	run -p "$level" --cpu 1s --wall 8s -l python -c '
