@@ -263,7 +263,6 @@ int child_start(struct instance *i, struct confinement *c, struct err *e)
 	c->out_fd = s.child[1];
 	c->err_fd = s.child[2];
 	c->sync_fd = s.child[3];
-	c->supervisor = getpid();
 	i->target_uid = c->host_uid;
 	i->target_gid = c->host_gid;
 	/* Our ends must not live on in the child: it would never see that we are gone. All are O_CLOEXEC, but the

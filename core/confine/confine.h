@@ -177,7 +177,6 @@ struct confinement {
 	char **argv, **env;               /* argv[0] is the path to execute */
 	int in_fd, out_fd, err_fd;        /* become 0, 1, 2 */
 	int sync_fd;                      /* the child's end of the start socket; see child.c */
-	pid_t supervisor;                 /* who must be alive */
 };
 
 /*
