@@ -327,7 +327,7 @@ const struct action common_actions[] = {
 	{ "preset", "[NAME]", "choose the preset of the next run", preset },
 	{ "language", "[NAME]", "what the staged code is written in", language },
 	{ "open", "[FILE]", "stage a file", open_file },
-	{ "screen", "1|2|3|-", "go to a screen", screen },
+	{ "screen", "1..7|NAME|-", "go to a screen", screen },
 	{ "find", "[TEXT]", "find a text", find },
 	{ "find-next", NULL, "the next place where it stands", find_next },
 	{ "find-back", NULL, "the place before", find_back },

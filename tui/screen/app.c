@@ -23,9 +23,9 @@
 #define TICK_NS  (100 * NS_PER_MS) /* the clock of a living run */
 
 const struct view *const views[VIEW_MAX] = {
-	[VIEW_COMPOSE] = &compose_view,
-	[VIEW_RUN] = &run_view,
-	[VIEW_EVENTS] = &events_view,
+	[VIEW_COMPOSE] = &compose_view, [VIEW_RUN] = &run_view,         [VIEW_EVENTS] = &events_view,
+	[VIEW_ATTACKS] = &attacks_view, [VIEW_COMPARE] = &compare_view, [VIEW_PRESETS] = &presets_view,
+	[VIEW_LEARN] = &learn_view,
 };
 
 size_t scrolled(size_t top, size_t rows, size_t count, enum move move)
@@ -328,6 +328,9 @@ static void app_done(struct app *app)
 	/* The run first: its limits hold without us, but nothing may outlive us. The terminal is given
 	 * back last, so that the shell's prompt means that all is over. */
 	app->run = run_free(app->run);
+	for (int i = 0; i < VIEW_MAX; i++)
+		if (views[i]->done)
+			views[i]->done(app);
 	script_free(app->script);
 	intake_stop(app);
 	curses_close(app->term);

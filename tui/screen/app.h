@@ -62,8 +62,11 @@ struct view {
 	bool (*key)(struct app *app, uint32_t key); /* before the key table; NULL: none wanted */
 	void (*paste)(struct app *app, const char *text, size_t len,
 		      const char *arrival); /* NULL: not here */
+	void (*done)(
+		struct app *app); /* at the end: releases app->own[id]; NULL: it has nothing of its own */
 };
-extern const struct view compose_view, run_view, events_view;
+extern const struct view compose_view, run_view, events_view, attacks_view, compare_view, presets_view,
+	learn_view;
 extern const struct view *const views[VIEW_MAX];
 
 struct compose_state {
@@ -105,6 +108,7 @@ struct app {
 	uint64_t frame_ns, last_frame_ns;
 
 	const struct view *view, *last_view;
+	void *own[VIEW_MAX]; /* what a view alone knows; NULL until it is first needed */
 	struct compose_state compose;
 	struct run_state at_run;
 	struct events_state at_events;

@@ -17,17 +17,19 @@
 
 static void draw_tabs(const struct app *app, const struct pane *row)
 {
-	bool roomy = row->columns >= 60;
+	bool roomy = row->columns >= 73;
 	int column = pane_put(row, 0, 1, ROLE_STRONG, roomy ? "belljar" : "");
 	for (int i = 0; i < VIEW_MAX; i++) {
 		bool front = views[i] == app->view;
 		const char *title = roomy || front ? views[i]->title : "";
-		column += i == 0 && !roomy ? 0 : 1;
-		column = pane_printf(row, 0, column, front ? ROLE_TAB : ROLE_TEXT,
-				     front ? "[%d %s]" : " %d %s ", i + 1, title);
+		column = pane_printf(row, 0, column + 1, front ? ROLE_TAB : ROLE_TEXT,
+				     front    ? "[%d %s]"
+				     : *title ? "%d %s"
+					      : "%d%s",
+				     i + 1, title);
 	}
-	if (row->columns - column > 9)
-		pane_put(row, 0, row->columns - 8, ROLE_TEXT, "? help");
+	if (row->columns - column > 6)
+		pane_put(row, 0, row->columns - 6, ROLE_TEXT, "? help");
 }
 
 static const char *run_word(const struct app *app)

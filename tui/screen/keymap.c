@@ -14,6 +14,10 @@
 #define COMPOSE IN(VIEW_COMPOSE)
 #define RUN     IN(VIEW_RUN)
 #define EVENTS  IN(VIEW_EVENTS)
+#define ATTACKS IN(VIEW_ATTACKS)
+#define COMPARE IN(VIEW_COMPARE)
+#define PRESETS IN(VIEW_PRESETS)
+#define LEARN   IN(VIEW_LEARN)
 
 /* clang-format off */
 const struct binding bindings[] = {
@@ -46,9 +50,9 @@ const struct binding bindings[] = {
 	  "with or without files that were simply opened or absent" },
 	{ EVENTS, { K_TAB, K_BACK_TAB }, "pane", WHEN_ALWAYS, NULL, "the other pane takes the arrow keys" },
 
-	{ COMPOSE | RUN | EVENTS, { '/' }, "find", WHEN_ALWAYS, "Find", "find a text" },
-	{ COMPOSE | RUN | EVENTS, { 'n' }, "find-next", WHEN_ALWAYS, NULL, "the next place where it stands" },
-	{ COMPOSE | RUN | EVENTS, { 'N' }, "find-back", WHEN_ALWAYS, NULL, "the place before" },
+	{ IN_ALL, { '/' }, "find", WHEN_ALWAYS, "Find", "find a text" },
+	{ IN_ALL, { 'n' }, "find-next", WHEN_ALWAYS, NULL, "the next place where it stands" },
+	{ IN_ALL, { 'N' }, "find-back", WHEN_ALWAYS, NULL, "the place before" },
 
 	{ IN_ALL, { ':' }, "command", WHEN_ALWAYS, "Command", "type a command; Tab completes, Up recalls" },
 	{ IN_ALL, { '?', K_F1 }, "help", WHEN_ALWAYS, "Help", "this help" },
@@ -56,8 +60,12 @@ const struct binding bindings[] = {
 	{ IN_ALL, { '1' }, "screen 1", WHEN_ALWAYS, NULL, "Compose: stage code and choose a preset" },
 	{ IN_ALL, { '2' }, "screen 2", WHEN_ALWAYS, NULL, "Run: watch it" },
 	{ IN_ALL, { '3' }, "screen 3", WHEN_ALWAYS, NULL, "Events: each refused call and its reason" },
+	{ IN_ALL, { '4' }, "screen 4", WHEN_ALWAYS, NULL, "Attacks: what each level stops, tried here" },
+	{ IN_ALL, { '5' }, "screen 5", WHEN_ALWAYS, NULL, "Compare: the same code at several levels" },
+	{ IN_ALL, { '6' }, "screen 6", WHEN_ALWAYS, NULL, "Presets: what each enforces, in words" },
+	{ IN_ALL, { '7' }, "screen 7", WHEN_ALWAYS, NULL, "Learn: short lessons that drive the real tool" },
 	{ IN_ALL, { '-' }, "screen -", WHEN_ALWAYS, NULL, "the screen before this one" },
-	{ COMPOSE, { K_CTRL('C') }, "stop", WHEN_ALWAYS, NULL, "stop the run: SIGTERM, after 2 s SIGKILL" },
+	{ IN_ALL & ~(RUN | EVENTS), { K_CTRL('C') }, "stop", WHEN_ALWAYS, NULL, "stop the run: SIGTERM, after 2 s SIGKILL" },
 	{ IN_ALL, { K_CTRL('K') }, "kill", WHEN_ALWAYS, NULL, "kill the run now" },
 	{ IN_ALL, { K_CTRL('Z') }, "suspend", WHEN_ALWAYS, NULL,
 	  "back to the shell; the run goes on, fg returns" },

@@ -33,7 +33,16 @@ enum {
 	K_LAST = K_F1 + 11,
 };
 
-enum view_id { VIEW_COMPOSE, VIEW_RUN, VIEW_EVENTS, VIEW_MAX };
+enum view_id {
+	VIEW_COMPOSE,
+	VIEW_RUN,
+	VIEW_EVENTS,
+	VIEW_ATTACKS,
+	VIEW_COMPARE,
+	VIEW_PRESETS,
+	VIEW_LEARN,
+	VIEW_MAX
+};
 #define IN(view) (1u << (view))
 #define IN_ALL   (IN(VIEW_MAX) - 1)
 
