@@ -6,6 +6,7 @@
 #include "core/base/base.h"
 #include "core/model/model.h"
 #include "tui/command.h"
+#include "tui/trial.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +126,20 @@ static struct policy *preset_take(const struct look *look, const char *word)
 	return p;
 }
 
+/* Not from a table of ours: a run of it says what holds here, for this user. */
+static void describe_here(const char *preset, struct buf *out)
+{
+	struct event *start = NULL;
+	struct err e;
+
+	buf_str(out, "\nOn this machine, by a trial run:\n");
+	if (trial_run(preset, &start, &e) < 0)
+		buf_printf(out, "it does not start: %s\n", e.text);
+	else
+		trial_describe(start, out);
+	event_free(start);
+}
+
 static int preset_show(const struct look *look, char **names)
 {
 	struct policy *p = preset_take(look, names[0]);
@@ -133,6 +148,7 @@ static int preset_show(const struct look *look, char **names)
 	if (p == NULL)
 		return STATUS_CANNOT;
 	policy_describe(p, &out);
+	describe_here(p->file, &out);
 	print_lines(look, &out);
 	buf_done(&out);
 	policy_free(p);
@@ -236,7 +252,8 @@ const struct command command_preset = {
 		"       belljar preset keys\n"
 		"\n"
 		"  list   all presets, yours and the shipped ones, a line each\n"
-		"  show   everything that one enforces: limits, files, network, system calls by group\n"
+		"  show   everything that one enforces: limits, files, network, system calls by group; and, by a\n"
+		"         trial run that does nothing, what holds each limit on this machine\n"
 		"  check  every fault of a preset file, with its line and the nearest known name\n"
 		"  diff   what parts two presets, each call that ends differently included\n"
 		"  keys   all that a preset file may say: sections, keys, their values\n"
