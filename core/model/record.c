@@ -59,7 +59,7 @@ static void put_started(struct buf *out)
 	buf_printf(out, ",\"started\":\"%s.%03ldZ\"", seconds, now.tv_nsec / 1000000);
 }
 
-static void put_host(struct buf *out)
+void host_to_json(struct buf *out)
 {
 	struct utsname host;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -67,7 +67,7 @@ static void put_host(struct buf *out)
 
 	if (uname(&host) < 0)
 		memset(&host, 0, sizeof(host));
-	put_member(",\"host\":{\"kernel\":", host.release, out);
+	put_member("{\"kernel\":", host.release, out);
 	put_member(",\"machine\":", host.machine, out);
 	buf_printf(out, ",\"cpus\":%ld", cpus > 0 ? cpus : 1);
 	if (pages > 0 && page > 0)
@@ -115,7 +115,8 @@ static void put_header(const struct launch *l, struct buf *out)
 	put_member("{\"belljar\":1,\"run\":", l->run_id, out);
 	put_started(out);
 	put_member(",\"title\":", l->title, out);
-	put_host(out);
+	buf_str(out, ",\"host\":");
+	host_to_json(out);
 	if (l->policy)
 		put_policy(l->policy, out);
 	if (l->code)

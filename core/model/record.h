@@ -33,6 +33,9 @@ void record_add(struct record *r, const struct event *ev);
 int record_flush(struct record *r);
 int record_close(struct record *r, struct err *e); /* accepts NULL; frees */
 
+/* host_to_json: this machine, as headers and reports say it: {"kernel":…,"machine":…,"cpus":…,"memory":…}. Appended. */
+void host_to_json(struct buf *out);
+
 struct recording {
 	char *path, *run_id, *started, *preset, *backend, *language, *title, *code, *code_sha256;
 	size_t code_len;
