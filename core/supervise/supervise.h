@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct err;
 struct event;
 struct launch;
@@ -41,3 +42,13 @@ int run_stdin(struct run *r, const void *bytes, size_t len); /* 0 bytes: end of 
 
 /* run_free: stops the run if it lives, waits for its supervisor, and leaves nothing. Accepts NULL, returns NULL. */
 struct run *run_free(struct run *r);
+
+/*
+ * trial_run: starts a preset with a program that does nothing, to learn from its own start event what each limit and
+ * layer of it comes to on this machine and for this user. A limit that nothing holds is told and does not end it; nothing
+ * is recorded. Gives: *ret, the start event (event_free). Or -errno with what stood in the way.
+ */
+int trial_run(const char *preset, struct event **ret, struct err *e);
+/* trial_describe: a line for each limit that was asked for ("memory  kernel  cgroup v2 memory.max") and for each layer
+ * ("net-ns  on  only its own loopback"). Appended. */
+void trial_describe(const struct event *start, struct buf *out);

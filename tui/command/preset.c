@@ -5,8 +5,8 @@
  */
 #include "core/base/base.h"
 #include "core/model/model.h"
+#include "core/supervise/supervise.h"
 #include "tui/command.h"
-#include "tui/trial.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trial run of a preset: the shortest run there is, up to its start event.
+ * A trial run of a preset: the shortest run there is, up to its start event. What a trial says and what a run does
+ * cannot differ.
  */
-#include "tui/trial.h"
+#include "core/supervise/supervise.h"
 
 #include "core/base/base.h"
 #include "core/model/model.h"
-#include "core/supervise/supervise.h"
 
 #include <errno.h>
 #include <poll.h>
