@@ -42,6 +42,12 @@ cat >"$scratch/found" <<'KEYS'
 n
 KEYS
 
+cat >"$scratch/parted" <<'KEYS'
+6
+:move top
+Space Down d
+KEYS
+
 for recording in ok under-attack questions damaged; do
 	for size in 80x24 120x40 40x12 20x5; do
 		picture "run-$recording-$size" $recording --screen 2 --size $size
@@ -57,5 +63,7 @@ picture events-filtered-80x24 under-attack --size 80x24 --script "$scratch/filte
 picture boundary-80x24 under-attack --size 80x24 --script "$scratch/boundary"
 picture found-80x24 under-attack --size 80x24 --script "$scratch/found"
 picture help-80x24 under-attack --size 80x24 --script "$scratch/help"
+picture presets-differences-80x24 ok --size 80x24 --script "$scratch/parted"
+picture presets-differences-60x20 ok --size 60x20 --script "$scratch/parted"
 picture compose-40x12 under-attack --screen 1 --size 40x12
 plan_end

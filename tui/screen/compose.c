@@ -4,20 +4,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "core/base/base.h"
 #include "core/model/model.h"
 #include "tui/screen/app.h"
-#include "tui/screen/curses.h"
+#include "tui/screen/editor.h"
 #include "tui/screen/facts.h"
 
 #define WIDE     110  /* from here on the preset's facts stand beside the code */
@@ -321,40 +317,6 @@ static void insert(struct app *app, const char *argument)
 	app->compose.inserting = true;
 }
 
-/* The person's own editor, on a copy that only they can read. It has the terminal until it ends. */
-static int run_editor(const char *path)
-{
-	extern char **environ;
-	const char *editor = getenv("VISUAL");
-	if (!editor || !*editor)
-		editor = getenv("EDITOR");
-	/* "$0" keeps the file's name out of the shell's hands; the editor may be given with options of its
-	 * own. */
-	FREE char *line = xprintf("exec %s \"$0\"", editor && *editor ? editor : "vi");
-	char sh[] = "sh", c[] = "-c";
-	char *argv[] = { sh, c, line, (char *) path, NULL };
-	posix_spawnattr_t attr;
-	posix_spawn_file_actions_t files;
-	sigset_t none, defaults;
-	pid_t pid;
-	int status = -1;
-	posix_spawn_file_actions_init(&files);
-	for (int fd = 0; fd <= 2; fd++) /* ours may be a pipe that brought the code */
-		posix_spawn_file_actions_addopen(&files, fd, "/dev/tty", O_RDWR, 0);
-	sigemptyset(&none);
-	sigfillset(&defaults);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &defaults);
-	int r = posix_spawn(&pid, "/bin/sh", &files, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	while (r == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return r ? -r : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECHILD;
-}
-
 static int edit_copy(struct app *app, char *path, size_t suffix, struct err *e)
 {
 	struct draft *s = &app->draft;
@@ -364,11 +326,8 @@ static int edit_copy(struct app *app, char *path, size_t suffix, struct err *e)
 	int r = write_all(fd, s->code.data ? s->code.data : "", s->code.len);
 	if (r < 0)
 		return err_set(e, -r, "write the file to edit");
-	curses_leave(app->term);
-	r = run_editor(path);
-	curses_return(app->term);
-	if (r < 0)
-		return err_say(e, -r, "The editor did not end well; the code is as it was.");
+	if ((r = editor_run(app, path, e)) < 0)
+		return r;
 	FREE char *title = xstrdup(s->title ? s->title : "typed");
 	const struct language *chosen = s->chosen;
 	r = draft_open(s, path, e);
@@ -385,11 +344,6 @@ static void edit(struct app *app, const char *argument)
 	struct err e;
 	const char *dir = getenv("TMPDIR"), *extension = "";
 	(void) argument;
-	if (!app->term || app->run) {
-		app_warn(app, app->run ? "A run lives: its output would have nowhere to go meanwhile."
-				       : "There is no terminal.");
-		return;
-	}
 	draft_review(&app->draft);
 	if (app->draft.language)
 		extension = app->draft.language->extensions[0];

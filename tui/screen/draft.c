@@ -121,6 +121,17 @@ int draft_preset(struct draft *s, const char *name, struct err *e)
 }
 
 /* A preset that cannot be loaded is passed over here; `belljar preset check` says what is wrong with it. */
+void draft_presets_again(struct draft *s)
+{
+	struct err ignored;
+	FREE char *name = s->presets && s->presets[s->preset] ? xstrdup(s->presets[s->preset]) : NULL;
+	strv_free(s->presets);
+	s->presets = preset_names();
+	s->preset = 0;
+	if (!name || draft_preset(s, name, &ignored) < 0)
+		s->policy = policy_free(s->policy); /* what it was may not be what the file says now */
+}
+
 void draft_preset_next(struct draft *s)
 {
 	struct err ignored;

@@ -58,6 +58,8 @@ void draft_cut(struct draft *s); /* takes the last character away */
 void draft_clear(struct draft *s);
 int draft_preset(struct draft *s, const char *name, struct err *e);
 void draft_preset_next(struct draft *s);
+void draft_presets_again(
+	struct draft *s); /* the files may have changed: names and the chosen policy are read anew */
 int draft_language(struct draft *s, const char *name, struct err *e); /* NULL: the next one */
 
 /* draft_review: looks at the code, once after each change. */

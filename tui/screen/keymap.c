@@ -50,6 +50,13 @@ const struct binding bindings[] = {
 	  "with or without files that were simply opened or absent" },
 	{ EVENTS, { K_TAB, K_BACK_TAB }, "pane", WHEN_ALWAYS, NULL, "the other pane takes the arrow keys" },
 
+	{ PRESETS, { K_ENTER }, "take", WHEN_ALWAYS, "Take", "take the chosen preset for the next run" },
+	{ PRESETS, { 't' }, "try", WHEN_ALWAYS, "Try here", "what holds on this machine, by a trial run" },
+	{ PRESETS, { ' ' }, "mark", WHEN_ALWAYS, "Mark", "mark it, to see what parts another from it" },
+	{ PRESETS, { 'd' }, "differences", WHEN_ALWAYS, "Differences", "what parts the marked and the chosen one" },
+	{ PRESETS, { 'e' }, "edit-preset", WHEN_ALWAYS, "Edit a copy", "a copy of your own in $VISUAL or $EDITOR" },
+	{ PRESETS, { K_TAB, K_BACK_TAB }, "other-pane", WHEN_ALWAYS, NULL, "the text takes the arrow keys, or the list" },
+
 	{ IN_ALL, { '/' }, "find", WHEN_ALWAYS, "Find", "find a text" },
 	{ IN_ALL, { 'n' }, "find-next", WHEN_ALWAYS, NULL, "the next place where it stands" },
 	{ IN_ALL, { 'N' }, "find-back", WHEN_ALWAYS, NULL, "the place before" },
@@ -77,7 +84,8 @@ const struct binding bindings[] = {
 	{ IN_ALL, { K_LEFT, 'h' }, "move left", WHEN_ALWAYS, NULL, "sideways: long lines" },
 	{ IN_ALL, { K_RIGHT, 'l' }, "move right", WHEN_ALWAYS, NULL, "sideways: long lines" },
 	{ IN_ALL, { K_PAGE_UP, K_CTRL('B') }, "move page-up", WHEN_ALWAYS, NULL, "one page up" },
-	{ IN_ALL, { K_PAGE_DOWN, K_CTRL('F'), ' ' }, "move page-down", WHEN_ALWAYS, NULL, "one page down" },
+	{ IN_ALL, { K_PAGE_DOWN, K_CTRL('F') }, "move page-down", WHEN_ALWAYS, NULL, "one page down" },
+	{ COMPOSE | RUN | EVENTS | LEARN, { ' ' }, "move page-down", WHEN_ALWAYS, NULL, "one page down" },
 	{ IN_ALL, { K_CTRL('U') }, "move half-up", WHEN_ALWAYS, NULL, "half a page up" },
 	{ IN_ALL, { K_CTRL('D') }, "move half-down", WHEN_ALWAYS, NULL, "half a page down" },
 	{ IN_ALL, { K_HOME, 'g' }, "move top", WHEN_ALWAYS, NULL, "the beginning" },
