@@ -9,6 +9,7 @@
 /* clang-format off */
 
 #include "core/model/model.h"
+#include "core/suite/bench.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,6 +8,7 @@
 #include "core/base/base.h"
 #include "core/confine/confine.h"
 #include "core/model/model.h"
+#include "core/suite/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,21 +76,6 @@ static double start_once(const struct launcher *l, const posix_spawn_file_action
 	return status == 0 ? (double) (end - begin) / NS_PER_MS : -1;
 }
 
-static void shuffle(size_t *order, size_t count)
-{
-	for (size_t i = count - 1; i > 0; i--) {
-		size_t j = (size_t) random() % (i + 1), swap = order[i];
-		order[i] = order[j];
-		order[j] = swap;
-	}
-}
-
-static int compare_ms(const void *a, const void *b)
-{
-	double x = *(const double *) a, y = *(const double *) b;
-	return (x > y) - (x < y);
-}
-
 static int measure(struct launcher *l, size_t count, int rounds, long pause_ms)
 {
 	posix_spawn_file_actions_t files;
@@ -105,7 +91,7 @@ static int measure(struct launcher *l, size_t count, int rounds, long pause_ms)
 	for (size_t i = 0; i < count; i++)
 		order[i] = i;
 	for (int round = -WARM_UP; round < rounds; round++) {
-		shuffle(order, count);
+		bench_shuffle(order, count);
 		for (size_t i = 0; i < count; i++) {
 			if (pause_ms && round >= 0)
 				nanosleep(&(struct timespec){ .tv_nsec = pause_ms * 1000000 }, NULL);
@@ -129,16 +115,15 @@ static void print_table(struct launcher *l, size_t count, int rounds, long pause
 	printf("\n%d rounds, %s, ms       median     p95   of bare  of bubblewrap\n", rounds,
 	       pause_ms ? "100 ms idle before each" : "one after the other    ");
 	for (size_t i = 0; i < count; i++) {
-		qsort(l[i].ms, (size_t) rounds, sizeof(double), compare_ms);
-		double median = (l[i].ms[(rounds - 1) / 2] + l[i].ms[rounds / 2]) / 2,
-		       p95 = l[i].ms[rounds * 95 / 100];
-		bare = i == 0 ? median : bare;
-		bwrap = i == 1 ? median : bwrap;
-		printf("  %-40s %7.2f %7.2f %8.2fx", l[i].name, median, p95, median / bare);
+		struct figures f;
+		figures_of(l[i].ms, (size_t) rounds, &f);
+		bare = i == 0 ? f.median : bare;
+		bwrap = i == 1 ? f.median : bwrap;
+		printf("  %-40s %7.2f %7.2f %8.2fx", l[i].name, f.median, f.p95, f.median / bare);
 		if (i == 0)
 			printf("\n");
 		else
-			printf(" %13.2fx\n", median / bwrap);
+			printf(" %13.2fx\n", f.median / bwrap);
 	}
 }
 
@@ -168,7 +153,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "start: %s\n", e.text);
 		return 1;
 	}
-	srandom((unsigned) now_ns());
 	for (long pause_ms = 0; pause_ms <= 100; pause_ms += 100) {
 		if (measure(launchers, count, rounds, pause_ms) < 0)
 			return 1;

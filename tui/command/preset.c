@@ -7,6 +7,7 @@
 #include "core/model/model.h"
 #include "core/supervise/supervise.h"
 #include "tui/command.h"
+#include "tui/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,28 +35,6 @@ static size_t columns_of_output(void)
 	return size.ws_col;
 }
 
-/* One scrubbed line, broken at blanks. A word that is longer than a line is broken where the line ends. */
-static void print_wrapped(const char *line, size_t columns)
-{
-	size_t room = columns, len = strlen(line);
-
-	while (columns > 0 && text_width(line, len) > room) {
-		size_t cut = text_fit(line, len, room);
-		size_t at = cut;
-		while (at > 0 && line[at] != ' ')
-			at--;
-		if (at == 0)
-			at = cut;
-		if (at == 0)
-			break;
-		printf("%.*s\n%*s", (int) at, line, INDENT, "");
-		line += at + strspn(line + at, " ");
-		len = strlen(line);
-		room = columns - INDENT;
-	}
-	printf("%s\n", line);
-}
-
 static void print_lines(const struct look *look, const struct buf *text)
 {
 	size_t columns = columns_of_output();
@@ -64,7 +43,10 @@ static void print_lines(const struct look *look, const struct buf *text)
 	while (p != end) {
 		const char *nl = memchr(p, '\n', (size_t) (end - p)), *stop = nl != NULL ? nl : end;
 		FREE char *line = text_line(p, (size_t) (stop - p), look->ascii);
-		print_wrapped(line, columns);
+		struct buf wrapped = { 0 };
+		lines_wrap(line, columns, INDENT, &wrapped);
+		fputs(wrapped.data, stdout);
+		buf_done(&wrapped);
 		p = nl != NULL ? nl + 1 : end;
 	}
 }
