@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static const struct command *const commands[] = { &command_run, &command_replay, &command_preset, &command_doctor,
+static const struct command *const commands[] = { &command_run, &command_replay, &command_preset,
 						  &command_bench, NULL };
 
 static const struct command *find(const char *name)
