@@ -31,9 +31,12 @@ static uint64_t event_key(const struct event *ev)
 		}
 		return h;
 	case EVENT_NETWORK:
+		h = hash_add(hash_add(h, ev->network.family), ev->network.protocol);
 		h = hash_add(hash_add(hash_add(h, ev->network.op), ev->network.address), ev->network.command);
 		return (h ^ (uint64_t) ev->network.port) * UINT64_C(0x100000001b3);
 	case EVENT_FILE:
+		for (size_t k = 0; k < ev->file.flag_count; k++)
+			h = hash_add(h, ev->file.flags[k]);
 		return hash_add(hash_add(hash_add(h, ev->file.op), ev->file.path), ev->file.command);
 	default:
 		return h;
@@ -85,8 +88,11 @@ static void group_keep(struct group *g, const struct event *ev)
 	case EVENT_FILE:
 		keep(g, &used, &g->ev.file.command);
 		keep(g, &used, &g->ev.file.path);
-		g->ev.file.flags = NULL;
-		g->ev.file.flag_count = 0;
+		if (ev->file.flag_count > ARRAY_LEN(g->flags))
+			g->ev.file.flag_count = ARRAY_LEN(g->flags);
+		if (ev->file.flag_count)
+			memcpy(g->flags, ev->file.flags, g->ev.file.flag_count * sizeof(g->flags[0]));
+		g->ev.file.flags = g->flags; /* static words */
 		break;
 	default:
 		break;

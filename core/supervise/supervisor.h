@@ -47,6 +47,7 @@ struct group {
 	uint64_t count;  /* since it was last told */
 	struct event ev; /* strings in `text` */
 	struct event_arg args[6];
+	const char *flags[16];
 	char text[384];
 };
 struct group_table { /* of one type of event: a flood of files hides no refused call */

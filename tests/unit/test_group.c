@@ -176,6 +176,64 @@ static void test_long_strings_are_cut_not_overrun(void **state)
 	event_free(again);
 }
 
+static void use_file(struct rig *r, const char *flag)
+{
+	const char *flags[] = { flag, "O_CLOEXEC" };
+	struct event ev = { .type = EVENT_FILE,
+			    .file = { .pid = 4,
+				      .command = "a",
+				      .op = "open",
+				      .path = "/x",
+				      .flags = flags,
+				      .flag_count = 2 } };
+	group_emit(&r->groups, &r->feed, &ev);
+	memset(flags, 0, sizeof(flags));
+}
+
+/* Reading and writing are two things; and what is counted says as much as what was told first. */
+static void test_flags_tell_apart_and_stay(void **state)
+{
+	struct rig *r = *state;
+	struct event *ev;
+	for (int k = 0; k < 10; k++)
+		use_file(r, k % 2 ? "O_WRONLY" : "O_RDONLY");
+	group_tick(&r->groups, &r->feed);
+	for (int k = 0; k < 4; k++) {
+		assert_non_null(ev = next(r));
+		assert_int_equal(ev->file.count, k < 2 ? 1 : 4);
+		assert_int_equal(ev->file.flag_count, 2);
+		assert_string_equal(ev->file.flags[0], k % 2 ? "O_WRONLY" : "O_RDONLY");
+		event_free(ev);
+	}
+	assert_null(next(r));
+}
+
+static void reach(struct rig *r, const char *protocol)
+{
+	struct event ev = { .type = EVENT_NETWORK,
+			    .network = { .pid = 4,
+					 .command = "a",
+					 .op = "connect",
+					 .family = "inet",
+					 .protocol = protocol,
+					 .address = "127.0.0.1",
+					 .port = 53 } };
+	group_emit(&r->groups, &r->feed, &ev);
+}
+
+static void test_protocols_tell_apart(void **state)
+{
+	struct rig *r = *state;
+	struct event *ev;
+	reach(r, "tcp");
+	reach(r, "udp");
+	for (int k = 0; k < 2; k++) {
+		assert_non_null(ev = next(r));
+		assert_string_equal(ev->network.protocol, k ? "udp" : "tcp");
+		event_free(ev);
+	}
+}
+
 /* While a type was told enough of, one more is counted without being looked at; the next tick ends that. */
 static void test_a_flood_is_skipped(void **state)
 {
@@ -221,6 +279,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_arguments_tell_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_kinds_than_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_do_not_crowd_out_a_denial, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flags_tell_apart_and_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_protocols_tell_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_flood_is_skipped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_flood_of_programs_is_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_strings_are_cut_not_overrun, setup, teardown),
