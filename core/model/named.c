@@ -32,7 +32,9 @@ static char **folders_of(const char *folder)
 {
 	struct err ignored;
 	char **all = NULL;
-	FREE char *user = xdg_folder(XDG_CONFIG, folder, false, &ignored);
+	/* Shipped examples are more than what a person would keep: their own stand one level up. */
+	const char *own = str_starts(folder, "examples/") ? folder + strlen("examples/") : folder;
+	FREE char *user = xdg_folder(XDG_CONFIG, own, false, &ignored);
 	FREE char *shipped = xprintf("%s/%s", data_folder(), folder);
 
 	if (user != NULL)

@@ -91,30 +91,37 @@ static void begin_watching(struct app *app)
 	app->tick_timer = id > 0 ? id : 0;
 }
 
-static void run(struct app *app, const char *argument)
+bool app_start(struct app *app, struct launch *l)
 {
 	struct err e;
-	struct launch *l = NULL;
-	(void) argument;
-	if (app->run) {
-		app_warn(app, "A run lives already: ^C stops it.");
-		return;
-	}
-	int r = draft_launch(&app->draft, &l, &e);
-	if (r == 0)
+	int r = -EBUSY;
+
+	if (app->run)
+		err_say(&e, EBUSY, "a run lives already, ^C stops it");
+	else
 		r = run_start(l, &app->run, &e);
 	launch_free(l);
 	if (r == 0) {
 		begin_watching(app);
 		r = loop_watch_fd(app->loop, run_fd(app->run), EPOLLIN, on_run, app, &e);
-	}
-	if (r < 0) {
-		if (app->run)
+		if (r < 0)
 			run_over(app);
-		app_warn(app, "Not run: %s", e.text);
-		return;
 	}
-	app_show(app, &run_view);
+	if (r < 0)
+		app_warn(app, "Not run: %s", e.text);
+	return r == 0;
+}
+
+static void run(struct app *app, const char *argument)
+{
+	struct err e;
+	struct launch *l = NULL;
+
+	(void) argument;
+	if (draft_launch(&app->draft, &l, &e) < 0)
+		app_warn(app, "Not run: %s", e.text);
+	else if (app_start(app, l))
+		app_show(app, &run_view);
 }
 
 static void stop(struct app *app, const char *argument)

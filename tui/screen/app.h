@@ -21,6 +21,7 @@ struct app;
 struct curses;
 struct err;
 struct event;
+struct launch;
 struct loop;
 struct run;
 struct script;
@@ -157,6 +158,8 @@ void app_warn(struct app *app, const char *fmt, ...) __attribute__((format(print
 
 /* actions.c */
 extern const struct action common_actions[];
+/* app_start: starts a run and follows it: app->watch is its from then on. Takes the launch. False: it was said why not. */
+bool app_start(struct app *app, struct launch *l);
 void app_quit(struct app *app, int status);
 
 /* frame.c */

@@ -57,6 +57,15 @@ const struct binding bindings[] = {
 	{ PRESETS, { 'e' }, "edit-preset", WHEN_ALWAYS, "Edit a copy", "a copy of your own in $VISUAL or $EDITOR" },
 	{ PRESETS, { K_TAB, K_BACK_TAB }, "other-pane", WHEN_ALWAYS, NULL, "the text takes the arrow keys, or the list" },
 
+	{ LEARN, { K_ENTER }, "next", WHEN_ALWAYS, "Next", "open the chosen lesson; the next step of it" },
+	{ LEARN, { K_BACKSPACE }, "previous", WHEN_ALWAYS, "Back", "the step before" },
+	{ LEARN, { 'r' }, "do", WHEN_ALWAYS, "Do it", "run the code of this step" },
+	{ LEARN, { 'a' }, "answer a", WHEN_ALWAYS, "Answer", "say what you expect" },
+	{ LEARN, { 'b' }, "answer b", WHEN_ALWAYS, NULL, "say what you expect" },
+	{ LEARN, { 'c' }, "answer c", WHEN_ALWAYS, NULL, "say what you expect" },
+	{ LEARN, { 'd' }, "answer d", WHEN_ALWAYS, NULL, "say what you expect" },
+	{ LEARN, { 's' }, "code", WHEN_ALWAYS, "Stage", "stage the code of this step on Compose, to change it" },
+
 	{ IN_ALL, { '/' }, "find", WHEN_ALWAYS, "Find", "find a text" },
 	{ IN_ALL, { 'n' }, "find-next", WHEN_ALWAYS, NULL, "the next place where it stands" },
 	{ IN_ALL, { 'N' }, "find-back", WHEN_ALWAYS, NULL, "the place before" },

@@ -1,0 +1,21 @@
+# Starts children until it may not, at most 200, and lets them all go again.
+import os
+
+children = []
+try:
+    for number in range(200):
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(write)
+            os.read(read, 1)  # waits until the parent lets go
+            os._exit(0)
+        os.close(read)
+        children.append((pid, write))
+except OSError as error:
+    print("after", len(children), "children:", error.strerror)
+print(len(children), "children at once")
+for pid, write in children:
+    os.close(write)
+    os.waitpid(pid, 0)
+raise SystemExit(0 if len(children) == 200 else 1)

@@ -1,0 +1,6 @@
+# Sleeps without using any processor time at all.
+import time
+
+print("sleeping", flush=True)
+time.sleep(60)
+print("awake")

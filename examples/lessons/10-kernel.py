@@ -1,0 +1,4 @@
+# Which kernel is this?
+import platform
+
+print(platform.release())
