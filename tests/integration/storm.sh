@@ -69,7 +69,7 @@ test_births() { # LEVEL
 	storm "$1" pool 10 6
 	well "$name"
 	is "$name: no program is lost" "$(event 'len(of("exec"))')" 11
-	between "$name: no file is lost" "$(told file True)" "$(said done)" "$(said begun)"
+	between "$name: no file is lost" "$(told file True)" "$(said "done")" "$(said begun)"
 }
 
 # The most memory that a process ever had, in KiB; 0 when it is gone.
@@ -88,8 +88,8 @@ flood() {
 	front=$!
 	while gone_to_come; do
 		[ -n "$supervisor" ] || { read -r supervisor _ <"/proc/$front/task/$front/children"; } 2>/dev/null
-		kib=$(most_memory $front) && [ "$kib" -le $front_peak ] || front_peak=$kib
-		kib=$(most_memory "${supervisor:-none}") && [ "$kib" -le $supervisor_peak ] || supervisor_peak=$kib
+		kib=$(most_memory $front) && [ "$kib" -le "$front_peak" ] || front_peak=$kib
+		kib=$(most_memory "${supervisor:-none}") && [ "$kib" -le "$supervisor_peak" ] || supervisor_peak=$kib
 		read -rt 0.03 <> <(:)
 	done
 	wait $front

@@ -332,7 +332,9 @@ static void storm_maker(char **arg)
 		setsid();
 	snprintf(path, sizeof(path), "%s%s.now", arg[0], daemon ? "-daemon" : "");
 	int now = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	for (long k = 1; now >= 0; k++) {
+	if (now < 0)
+		exit(2);
+	for (long k = 1;; k++) {
 		snprintf(path, sizeof(path), "%s%s-%ld", arg[0], daemon ? "-daemon" : "", k);
 		int len = snprintf(text, sizeof(text), "%ld\n", k);
 		(void) !pwrite(now, text, (size_t) len, 0);
