@@ -8,6 +8,7 @@
 /* clang-format off */
 
 #include "core/backend/canary.h"
+#include "core/backend/cause.h"
 #include "core/confine/confine.h"
 #include "core/model/model.h"
 
@@ -37,7 +38,9 @@ struct collector {
 
 struct backend {
 	const char *name, *summary;
-	int (*probe)(struct err *e); /* 0, or why this machine cannot; leaves nothing */
+	/* Without one of `needs` nothing starts; without one of `weaker_without` a limit or a layer is weaker, or less is
+	 * shown. Both end with NEED_MAX. */
+	const enum need *needs, *weaker_without;
 	/* start: the target stands before its exec and waits for instance_release. Fills *ret as far as it came, also on
 	 * failure: `end` and `done` take it either way. */
 	int (*start)(const struct launch *l, struct instance *ret, struct err *e);

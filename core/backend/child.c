@@ -212,14 +212,10 @@ static int child_clone(struct instance *i, const struct confinement *c, struct e
 	if (pid == 0)
 		child_main(c);
 	if (pid < 0) {
-		if (errno == ENOSPC || errno == EPERM || errno == EUSERS)
-			return err_set(e, errno,
-				       "create namespaces: user namespaces are restricted on this machine "
-				       "(user.max_user_namespaces, kernel.unprivileged_userns_clone, or an "
-				       "AppArmor restriction: "
-				       "kernel.apparmor_restrict_unprivileged_userns); the preset "
-				       "'subprocess' works without them");
-		return err_set(e, errno, "start the child");
+		err_set(e, errno, c->clone_flags ? "create namespaces" : "start the child");
+		return need_refuse(e, e->code == ENOSYS ? NEED_CLONE3
+				      : c->clone_flags  ? NEED_USERNS
+							: NEED_START);
 	}
 	i->pid = (pid_t) pid;
 	return 0;
@@ -238,7 +234,7 @@ static int child_await(struct instance *i, struct err *e)
 		return err_say(e, ECHILD, "the child died while it confined itself");
 	if (m.type == SYNC_ERROR) {
 		*e = m.err;
-		return e->code ? -e->code : -EIO;
+		return e->code ? need_complete(e) : -EIO;
 	}
 	if (m.type != SYNC_LISTENER || i->target_pid <= 0)
 		return err_say(e, EPROTO, "the child sent something unexpected while it started");
@@ -248,8 +244,10 @@ static int child_await(struct instance *i, struct err *e)
 	if (target < 0)
 		return err_set(e, errno, "open the target's process");
 	i->notify_fd = (int) syscall(SYS_pidfd_getfd, target, m.value, 0);
-	if (i->notify_fd < 0)
-		return err_set(e, errno, "take over the seccomp listener");
+	if (i->notify_fd < 0) {
+		err_set(e, errno, "take over the seccomp listener");
+		return need_refuse(e, i->has_reaper ? NEED_TAKE_FD_USERNS : NEED_TAKE_FD);
+	}
 	return 0;
 }
 
@@ -276,8 +274,10 @@ int child_start(struct instance *i, struct confinement *c, struct err *e)
 	i->sync_fd = take_fd(&s.ours[3]);
 	i->has_reaper = (c->clone_flags & CLONE_NEWPID) != 0;
 	if (c->clone_flags & CLONE_NEWUSER) {
-		if ((r = confine_map_ids(i->pid, c->inside_uid, c->host_uid, c->host_gid, e)) < 0)
+		if ((r = confine_map_ids(i->pid, c->inside_uid, c->host_uid, c->host_gid, e)) < 0) {
+			r = need_refuse(e, NEED_USERNS);
 			goto out;
+		}
 		if (write(i->sync_fd, "g", 1) != 1) {
 			r = err_set(e, errno, "let the child go on");
 			goto out;

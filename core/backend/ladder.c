@@ -231,6 +231,15 @@ static bool limit_holds(const struct event_limit *l, enum limit_name n)
 	return l->grade != GRADE_NONE && l->enforced != UNKNOWN_U64 && l->enforced <= l->asked + slack;
 }
 
+/* What would let the kernel hold a limit that is not held; NEED_MAX: this level has nothing for it anywhere. */
+static enum need limit_need(enum limit_name n)
+{
+	return n == LIMIT_MEMORY      ? NEED_CGROUP_MEMORY
+	       : n == LIMIT_PROCESSES ? NEED_CGROUP_PROCESSES
+	       : n == LIMIT_CPUS      ? NEED_CGROUP_CPU
+				      : NEED_MAX;
+}
+
 int ladder_verify(struct instance *i, struct err *e)
 {
 	limits_read_back(i);
@@ -246,14 +255,15 @@ int ladder_verify(struct instance *i, struct err *e)
 		if (!weak || i->launch->best_effort)
 			continue;
 		limit_format(n, l->asked, asked, sizeof(asked));
-		return err_say(e, ENOTSUP,
-			       "limit-%s: %s = %s would be %s here (%s); set %s = unlimited, give the run a "
-			       "control group (root, or a delegated cgroup v2 subtree), or accept it with "
-			       "--best-effort",
-			       l->grade == GRADE_NONE ? "none" : "sampled", l->name, asked,
-			       l->grade == GRADE_NONE ? "held by nothing"
-						      : "only sampled, and the preset says require = kernel",
-			       l->mechanism, l->name);
+		err_say(e, ENOTSUP,
+			"limit-%s: %s = %s would be %s here (%s); accept it with --best-effort, set %s = "
+			"unlimited",
+			l->grade == GRADE_NONE ? "none" : "sampled", l->name, asked,
+			l->grade == GRADE_NONE ? "held by nothing"
+					       : "only sampled, and the preset says require = kernel",
+			l->mechanism, l->name);
+		enum need need = limit_need(n);
+		return need == NEED_MAX ? -e->code : need_refuse(e, need);
 	}
 	return 0;
 }

@@ -153,27 +153,22 @@ static int namespaces_start(const struct launch *l, struct instance *ret, struct
 	return r;
 }
 
-static int namespaces_probe(struct err *e)
-{
-	/* The very thing: a child in all of them, its ids mapped. */
-	struct clone_args args = { .flags = NAMESPACES | CLONE_NEWNET, .exit_signal = SIGCHLD };
-	pid_t pid = (pid_t) syscall(SYS_clone3, &args, sizeof(args));
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
-	if (pid < 0)
-		return err_set(e, errno, "create namespaces");
-	int r = confine_map_ids(pid, INSIDE_UID, geteuid(), getegid(), e);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	return r;
-}
+/* clang-format off */
+static const enum need needs[] = {
+	NEED_CLONE3, NEED_USERNS, NEED_NAMESPACES, NEED_NETNS, NEED_MOUNTS, NEED_PROC, NEED_NO_NEW_PRIVS, NEED_FILTER,
+	NEED_NOTIFICATIONS, NEED_ONE_LISTENER, NEED_TAKE_FD_USERNS, NEED_KEYRING, NEED_STATE, NEED_START, NEED_MAX,
+};
+static const enum need weaker_without[] = {
+	NEED_CGROUP_MEMORY, NEED_CGROUP_CPU, NEED_OVERLAY, NEED_READ_MEMORY, NEED_WAIT_KILLABLE, NEED_SYNC_WAKE_UP,
+	NEED_LANDLOCK, NEED_STATE_ROOM, NEED_PYTHON, NEED_MAX,
+};
+/* clang-format on */
 
 const struct backend backend_namespaces = {
 	.name = "namespaces",
 	.summary = "own view of files, processes and network; the host's kernel",
-	.probe = namespaces_probe,
+	.needs = needs,
+	.weaker_without = weaker_without,
 	.start = namespaces_start,
 	.stop = child_stop,
 	.pause = child_pause,

@@ -104,7 +104,7 @@ static int places_create(struct instance *i, struct err *e)
 	const struct launch *l = i->launch;
 	int r = temp_create(l->run_id, target_uid(l), &i->temp_dir, &i->temp_fd, e);
 	if (r < 0)
-		return r;
+		return need_complete(e);
 	CLOSE_FD int work = openat(i->temp_fd, "work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (work < 0)
 		return err_set(e, errno, "open the working folder");
@@ -246,16 +246,23 @@ static void subprocess_done(struct instance *i)
 	i->temp_dir = NULL;
 }
 
-static int subprocess_probe(struct err *e)
-{
-	(void) e;
-	return 0;
-}
+/* clang-format off */
+static const enum need needs[] = {
+	NEED_CLONE3, NEED_NO_NEW_PRIVS, NEED_FILTER, NEED_NOTIFICATIONS, NEED_ONE_LISTENER, NEED_TAKE_FD, NEED_KEYRING,
+	NEED_TEMP, NEED_STATE, NEED_START, NEED_MAX,
+};
+static const enum need weaker_without[] = {
+	NEED_CGROUP_MEMORY, NEED_CGROUP_PROCESSES, NEED_CGROUP_CPU, NEED_READ_MEMORY, NEED_WAIT_KILLABLE, NEED_SYNC_WAKE_UP,
+	NEED_ADD_FD, NEED_NETLESS, NEED_LANDLOCK, NEED_LANDLOCK_SCOPES, NEED_TEMP_EXEC, NEED_STATE_ROOM, NEED_PYTHON,
+	NEED_MAX,
+};
+/* clang-format on */
 
 const struct backend backend_subprocess = {
 	.name = "subprocess",
 	.summary = "limits, a clean environment and a syscall filter; the host's files, processes and kernel",
-	.probe = subprocess_probe,
+	.needs = needs,
+	.weaker_without = weaker_without,
 	.start = subprocess_start,
 	.stop = subprocess_stop,
 	.pause = child_pause,

@@ -44,7 +44,7 @@ static int temp_user_open(unsigned index, bool make, int *ret_fd, struct err *e)
 	FREE char *path = temp_user_path(index);
 	struct stat st;
 	if (make && mkdir(path, 0711) < 0 && errno != EEXIST)
-		return err_set(e, errno, "make %s", path);
+		return need_set(e, NEED_TEMP, errno, "make %s", path);
 	CLOSE_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(e, errno, "open %s", path);

@@ -187,6 +187,13 @@ int confine_self(const struct confinement *c, struct err *e);
 /* confine_map_ids: by the parent, for a child in a new user namespace. See user_namespaces(7). */
 int confine_map_ids(pid_t child, uint32_t inside, uid_t host_uid, gid_t host_gid, struct err *e);
 
+/* Steps of it that may also be tried alone, each irreversible for the process that takes it. See confine_self(). */
+int no_new_privs(struct err *e);
+int keyring_own(struct err *e);
+int ns_cgroup(struct err *e);
+int ns_loopback_up(struct err *e);
+int ns_counts(struct err *e); /* in a new user namespace with a /proc of its own */
+
 /* What travels over the start socket, child to parent, each in one message. */
 enum sync_type { SYNC_READY = 1, SYNC_LISTENER, SYNC_ERROR, SYNC_EXIT };
 struct sync_msg {

@@ -70,7 +70,7 @@ static int tree_clone(const struct mount_op *op, int *ret_fd, struct err *e)
 								     : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV),
 				   .propagation = MS_PRIVATE };
 	if (syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
-		return err_set(e, errno, "make the view of %s read-only", op->source);
+		return need_set(e, NEED_MOUNTS, errno, "make the view of %s read-only", op->source);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
@@ -236,7 +236,8 @@ static int attach_overlay(const struct builder *b, const struct mount_op *op, st
 					   { "workdir", ".project/work" },
 					   { "userxattr", NULL },
 					   { NULL, NULL } };
-	return attach_new(b, "overlay", options, op->dest, e);
+	r = attach_new(b, "overlay", options, op->dest, e);
+	return r < 0 ? need_in(e, NEED_OVERLAY) : r;
 }
 
 /* A source's own place in the new root: a folder or an empty file, where none is there yet. */
@@ -284,7 +285,10 @@ static int carry_out(const struct builder *b, size_t index, int tree_fd, struct 
 		return attach_overlay(b, op, e);
 	case MOUNT_PROC:
 		r = skeleton_dir(b->root_fd, op->dest, 0555, e);
-		return r < 0 ? r : attach_new(b, "proc", NULL, op->dest, e);
+		if (r < 0)
+			return r;
+		r = attach_new(b, "proc", NULL, op->dest, e);
+		return r < 0 ? need_in(e, NEED_PROC) : r;
 	case MOUNT_DIR:
 		return skeleton_dir(b->root_fd, op->dest, op->mode, e);
 	case MOUNT_LINK:
@@ -335,10 +339,10 @@ static int root_create(const struct mount_plan *m, int *ret_fd, struct err *e)
 			stage = STAGE_B;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) <
 	    0) /* nothing from here reaches the host's mounts */
-		return err_set(e, errno, "part the mounts from the host's");
+		return need_set(e, NEED_MOUNTS, errno, "part the mounts from the host's");
 	/* The kernel's default is half the memory; without a limit asked for that is what stands. */
 	if (mount("belljar", stage, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") < 0)
-		return err_set(e, errno, "mount the view's tmpfs");
+		return need_set(e, NEED_MOUNTS, errno, "mount the view's tmpfs");
 	int fd = open(stage, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(e, errno, "open the view's tmpfs");
@@ -350,7 +354,7 @@ static int root_enter(int root_fd, struct err *e)
 {
 	/* The old root ends up stacked under the new one and is let go: pivot_root(2), "pivot_root(".", ".")". */
 	if (fchdir(root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-		return err_set(e, errno, "enter the new root");
+		return need_set(e, NEED_MOUNTS, errno, "enter the new root");
 	if (umount2(".", MNT_DETACH) < 0)
 		return err_set(e, errno, "let go of the old root");
 	if (chdir("/") < 0)

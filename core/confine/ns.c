@@ -65,7 +65,7 @@ int sync_send(int sync_fd, const struct sync_msg *m)
 int ns_hostname(const char *name, struct err *e)
 {
 	if (sethostname(name, strlen(name)) < 0 || setdomainname("(none)", 6) < 0)
-		return err_set(e, errno, "set the host name");
+		return need_set(e, NEED_NAMESPACES, errno, "set the host name");
 	return 0;
 }
 
@@ -76,7 +76,7 @@ int ns_loopback_up(struct err *e)
 		return err_set(e, errno, "open a socket to bring loopback up");
 	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 	if (ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)
-		return err_set(e, errno, "bring loopback up");
+		return need_set(e, NEED_NETNS, errno, "bring loopback up");
 	return 0;
 }
 
@@ -106,7 +106,7 @@ int ns_counts(struct err *e)
 int ns_cgroup(struct err *e)
 {
 	if (unshare(CLONE_NEWCGROUP) < 0)
-		return err_set(e, errno, "make a cgroup namespace");
+		return need_set(e, NEED_NAMESPACES, errno, "make a cgroup namespace");
 	return 0;
 }
 
@@ -115,6 +115,6 @@ int keyring_own(struct err *e)
 	/* Joining a fresh anonymous keyring leaves the login session's, with whatever keys it holds. A kernel without
 	 * key support has none to leave; a filter around us may refuse, and a quota may be used up: then we stop. */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS)
-		return err_set(e, errno, "leave the session keyring");
+		return need_set(e, NEED_KEYRING, errno, "leave the session keyring");
 	return 0;
 }

@@ -169,7 +169,7 @@ int caps_drop(struct err *e)
 int no_new_privs(struct err *e)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return err_set(e, errno, "set no_new_privs");
+		return need_set(e, NEED_NO_NEW_PRIVS, errno, "set no_new_privs");
 	return 0;
 }
 

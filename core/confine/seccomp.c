@@ -228,13 +228,12 @@ int seccomp_apply(const struct seccomp_program *p, bool listener, int *ret_liste
 	if (fd < 0 && errno == EINVAL && listener) /* before Linux 5.19 */
 		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
 	if (fd < 0 && errno == EBUSY)
-		return err_say(e, EBUSY,
-			       "another supervisor listens to this process's system calls already: "
-			       "a run inside a run can have only one");
+		return need_set(e, NEED_ONE_LISTENER, EBUSY,
+				"another supervisor listens to this process's system calls already");
 	if (fd < 0 && errno == EINVAL && listener)
-		return err_say(e, ENOTSUP, "this kernel has no seccomp notifications (Linux 5.0)");
+		return need_set(e, NEED_NOTIFICATIONS, ENOTSUP, "listen to the target's system calls");
 	if (fd < 0)
-		return err_set(e, errno, "load the system-call filter");
+		return need_set(e, NEED_FILTER, errno, "load the system-call filter");
 	*ret_listener_fd = listener ? (int) fd : -1;
 	return 0;
 }

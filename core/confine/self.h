@@ -17,17 +17,12 @@ int cpus_pin(uint32_t count, struct err *e);
 int ids_apply(const struct confinement *c, struct err *e);
 int caps_bound_drop(struct err *e);
 int caps_drop(struct err *e);
-int no_new_privs(struct err *e);
 int death_signal(struct err *e);
 
 /* ns.c */
 int sync_wait(int sync_fd, struct err *e); /* one byte from the parent; -ECANCELED when it is gone */
 int sync_send(int sync_fd, const struct sync_msg *m);
 int ns_hostname(const char *name, struct err *e);
-int ns_loopback_up(struct err *e);
-int ns_counts(struct err *e);
-int ns_cgroup(struct err *e);
-int keyring_own(struct err *e);
 
 /* reaper.c: pid 1 of the run. The caller goes on as the target; the parent never returns. */
 int reaper_fork(int sync_fd, struct err *e);

@@ -8,5 +8,6 @@
 #include "core/model/event.h"
 #include "core/model/launch.h"
 #include "core/model/lesson.h"
+#include "core/model/need.h"
 #include "core/model/policy.h"
 #include "core/model/record.h"

@@ -346,7 +346,7 @@ static int start(struct supervisor *v, struct err *e)
 	    (r = backend_find(v->launch->policy->backend, &b, e)) < 0)
 		return r;
 	if (!v->launch->no_record && (r = record_create(v->launch, &v->feed.record, e)) < 0)
-		return r;
+		return v->launch->record_path ? r : need_refuse(e, NEED_STATE);
 	instance_init(&v->inst, b, v->launch);
 	if ((r = b->start(v->launch, &v->inst, e)) < 0)
 		return r;
