@@ -21,12 +21,15 @@ enum finding_state {
 };
 const char *finding_state_name(enum finding_state s);
 
+#define FINDING_FACT   480
+#define FINDING_REMEDY 320
 struct finding {
 	const char *code;   /* "userns-denied": stable, static */
 	const char *title;  /* "User namespaces": static */
 	enum finding_state state;
-	char fact[240];     /* what was tried and what the kernel said: "unshare(CLONE_NEWUSER): EPERM; kernel.apparmor_restrict_unprivileged_userns is 1" */
-	char remedy[320];   /* what to do about it; "" where nothing is wrong */
+	const char *without; /* what is weaker without it, or cannot be: static */
+	char fact[FINDING_FACT];     /* what was tried and what the kernel said: "unshare(CLONE_NEWUSER): EPERM; kernel.apparmor_restrict_unprivileged_userns is 1" */
+	char remedy[FINDING_REMEDY]; /* what to do about it; "" where nothing is wrong */
 	char **presets;     /* names of those affected; NULL: none. Owned by the list */
 };
 
@@ -35,5 +38,6 @@ struct finding {
 size_t doctor_run(void (*progress)(void *arg, const struct finding *f), void *arg, struct finding **ret);
 struct finding *findings_free(struct finding *list, size_t count); /* accepts NULL, returns NULL */
 
-/* doctor_json: {"host":{…},"findings":[{"code":…,"title":…,"state":…,"fact":…,"remedy":…,"presets":[…]}…]}. Appended. */
+/* doctor_json: {"host":{…},"place":"docker","uid":0,"findings":[{"code":…,"title":…,"state":…,"fact":…,"without":…,
+ * "remedy":…,"presets":[…]}…]}. Appended. */
 void doctor_json(const struct finding *list, size_t count, struct buf *out);
