@@ -160,12 +160,13 @@ BIN    = $(DESTDIR)$(PREFIX)/bin
 EXEC   = $(DESTDIR)$(PREFIX)/libexec/belljar
 SHARE  = $(DESTDIR)$(PREFIX)/share/belljar
 MAN    = $(DESTDIR)$(PREFIX)/share/man/man1
+EXAMPLES = $(shell find examples -type f ! -name '*.pyc')
 install: all ## install below PREFIX (/usr/local), staged below DESTDIR
 	$(INSTALL) -D -m 755 $(BUILD)/belljar $(BIN)/belljar
 	$(INSTALL) -D -m 755 $(BUILD)/belljar-screens $(EXEC)/belljar-screens
 	$(INSTALL) -D -m 644 -t $(SHARE)/presets $(wildcard presets/*.ini)
 	$(INSTALL) -D -m 644 -t $(SHARE)/presets/syscalls $(wildcard presets/syscalls/*)
-	$(INSTALL) -D -m 644 -t $(SHARE)/examples $(wildcard examples/*)
+	for f in $(EXAMPLES); do $(INSTALL) -D -m 644 $$f $(SHARE)/$$f || exit 1; done
 	$(INSTALL) -D -m 644 tui/belljar.1 $(MAN)/belljar.1
 
 uninstall: ## remove what install put there

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# $ belljar run examples/hello.py
 """The smallest thing worth running: where am I, and what am I given?"""
 import os
 import platform

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# $ belljar run -v examples/tour.py
 """A tour of the glass: what an agent-written script might try on a bad day, and what it sees when it does.
 
 Every step is harmless where it works: it connects to this machine only, reads and mounts nothing that it keeps, and

@@ -23,7 +23,7 @@ like 'show: a limit' "$out" '^limits\.memory +256M +memory of the whole tree'
 like 'show: a group of calls with its meaning' "$out" '^calls refused +default:debug +looking into and steering other processes'
 preset_status 'show: an unknown name' 125 show namespacs
 like 'show: the nearest name' "$out" "no preset 'namespacs'; did you mean 'namespaces'\?"
-preset_status 'all shipped presets are without fault' 0 check namespaces subprocess data-analysis test-runner classroom
+preset_status 'all shipped presets are without fault' 0 check namespaces subprocess data-analysis test-runner classroom research
 preset_status 'diff of two levels' 1 diff subprocess namespaces
 like 'diff: minus' "$out" '^- limits\.processes +unlimited'
 like 'diff: plus' "$out" '^\+ limits\.processes +64'

@@ -114,8 +114,7 @@ static int help(bool man)
 			"  median, p95, longest   from the start until the program was waited for\n"
 			"  x bare                 the median, as so many times the bare one's\n"
 			"  first byte             from the start until it printed: the median\n"
-			"  memory                 what the level's own processes take while the program "
-			"stands\n"
+			"  memory                 what the level's own processes take meanwhile\n"
 			"\n"
 			"Status: 0 all ran well, 1 a run failed or a preset does not start here, 125 it\n"
 			"could not be done.\n");
