@@ -157,6 +157,10 @@ void json_text(const char *bytes, size_t len, struct buf *out);
 void event_line(const struct event *ev, bool ascii, struct buf *out);
 void event_words(const struct event *ev, bool ascii, struct buf *out);
 
+/* event_what: what happened: "ptrace(PTRACE_ATTACH, 1)", "connect 10.0.0.1:80". Events that are alike have the same,
+ * whoever did it and whatever came of it. Raw, bounded: a reader scrubs it. Appended. */
+void event_what(const struct event *ev, struct buf *out);
+
 /* Verbs: what a front end may say to a supervisor. They travel on the same socket, the other way. */
 enum verb { VERB_ANSWER = 1, VERB_STOP, VERB_PAUSE, VERB_RESUME, VERB_STDIN, VERB_RESIZE, VERB_LAUNCH, VERB_MAX };
 enum decision { DECIDE_DENY, DECIDE_ONCE, DECIDE_RUN };
