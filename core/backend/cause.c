@@ -296,11 +296,11 @@ static const struct rule {
 };
 /* clang-format on */
 
-/* What cannot come from a filter or a setting but only from the kernel's own state, is not explained by one. */
-static bool is_refusal(int error)
+/* Only what the kernel, a setting or a filter forbids is explained by one; of control groups it is the last word. */
+static bool is_refusal(enum need need, int error)
 {
 	return error == EPERM || error == EACCES || error == ENOSYS || error == ENOSPC || error == EUSERS ||
-	       error == ENOTSUP || error == 0;
+	       (error == ENOTSUP && (BIT(need) & CGROUPS));
 }
 
 static bool rule_fits(const struct rule *r, const struct machine *m, enum need need, int error,
@@ -328,7 +328,7 @@ void cause_find(const struct machine *m, enum need need, int error, struct cause
 	char value[64];
 
 	*ret = (struct cause){ .remedy = need_kinds[need].remedy };
-	for (size_t k = 0; is_refusal(error) && k < ARRAY_LEN(rules); k++) {
+	for (size_t k = 0; is_refusal(need, error) && k < ARRAY_LEN(rules); k++) {
 		const struct rule *r = &rules[k];
 		if (!rule_fits(r, m, need, error, value))
 			continue;

@@ -41,7 +41,7 @@ struct cause {
 	char fact[128];     /* "kernel.apparmor_restrict_unprivileged_userns is 1"; "": none known */
 	const char *remedy; /* of the cause, else of the need; static */
 };
-/* cause_find: why `need` was refused with `error` (an errno; 0: not by one). */
+/* cause_find: why `need` was refused with `error`, an errno. */
 void cause_find(const struct machine *m, enum need need, int error, struct cause *ret);
 
 /*

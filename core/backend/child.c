@@ -197,6 +197,30 @@ int instance_sync(struct instance *i, struct sync_msg *ret)
 	return i->sync_fd < 0 ? -EPIPE : sync_recv(i->sync_fd, ret, NULL, MSG_DONTWAIT);
 }
 
+/* Which of the namespaces it was that could not be made: each is tried alone. */
+static enum need clone_refused(unsigned flags)
+{
+	static const struct {
+		unsigned flags;
+		enum need need;
+	} parts[] = { { CLONE_NEWUSER, NEED_USERNS },
+		      { CLONE_NEWNS, NEED_MOUNTS },
+		      { CLONE_NEWNET, NEED_NETNS },
+		      { CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS, NEED_NAMESPACES } };
+	for (size_t k = 0; k < ARRAY_LEN(parts); k++) {
+		struct clone_args args = { .flags = CLONE_NEWUSER | parts[k].flags, .exit_signal = SIGCHLD };
+		if (!(flags & parts[k].flags))
+			continue;
+		pid_t pid = (pid_t) syscall(SYS_clone3, &args, sizeof(args));
+		if (pid == 0)
+			_exit(0);
+		if (pid < 0)
+			return parts[k].need;
+		(void) waitpid(pid, NULL, 0);
+	}
+	return NEED_START;
+}
+
 static int child_clone(struct instance *i, const struct confinement *c, struct err *e)
 {
 	struct clone_args args = {
@@ -213,9 +237,7 @@ static int child_clone(struct instance *i, const struct confinement *c, struct e
 		child_main(c);
 	if (pid < 0) {
 		err_set(e, errno, c->clone_flags ? "create namespaces" : "start the child");
-		return need_refuse(e, e->code == ENOSYS ? NEED_CLONE3
-				      : c->clone_flags  ? NEED_USERNS
-							: NEED_START);
+		return need_refuse(e, e->code == ENOSYS ? NEED_CLONE3 : clone_refused(c->clone_flags));
 	}
 	i->pid = (pid_t) pid;
 	return 0;

@@ -54,9 +54,11 @@ void probe_landlock(const struct given *g, int arg, struct answer *a)
 	struct err e;
 	char *root[] = { (char[]){ "/" }, NULL };
 	const struct landlock_rules files = { .read = root };
-	int abi = landlock_abi();
+	int abi = landlock_abi(), refused = errno;
 	(void) g, (void) arg;
-	if (no_new_privs(&e) < 0 || landlock_apply(&files, &e) < 0)
+	if (abi == 0)
+		answer_missing(a, refused, "landlock_create_ruleset(2): %s", strerrordesc_np(refused));
+	else if (no_new_privs(&e) < 0 || landlock_apply(&files, &e) < 0)
 		answer_err(a, &e);
 	else if (access("/", R_OK) < 0)
 		answer_missing(a, errno, "a ruleset that allows / was applied and refuses it");
