@@ -13,19 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum list { LIST_DENIED, LIST_NETWORK, LIST_FILES, LIST_EXEC, LIST_MAX };
-
-static const struct {
-	const char *key;
-	const char *dropped; /* the word for it in a `dropped` event */
-	enum event_type type;
-} lists[LIST_MAX] = {
-	[LIST_DENIED] = { "denied", "denied", EVENT_DENIED },
-	[LIST_NETWORK] = { "network", "network", EVENT_NETWORK },
-	[LIST_FILES] = { "files", "file", EVENT_FILE },
-	[LIST_EXEC] = { "exec", "exec", EVENT_EXEC },
-};
-
 struct group {
 	char *kind; /* the JSON that makes two events the same */
 	struct event *first;
@@ -131,7 +118,7 @@ static char *kind_of(const struct event *ev)
 	return buf_steal(&json);
 }
 
-static void group_event(struct result *r, enum list list, struct event *ev)
+static void group_event(struct result *r, enum run_list list, struct event *ev)
 {
 	const uint64_t *counted = count_of(ev);
 	uint64_t count = counted && *counted ? *counted : 1;
@@ -152,13 +139,6 @@ static void group_event(struct result *r, enum list list, struct event *ev)
 	}
 }
 
-static void count_dropped(struct result *r, const struct event *ev)
-{
-	for (int i = 0; i < LIST_MAX && ev->dropped.what; i++)
-		if (strcmp(lists[i].dropped, ev->dropped.what) == 0 && ev->dropped.count != UNKNOWN_U64)
-			r->lost[i] += ev->dropped.count;
-}
-
 static void keep(struct event **slot, struct event *ev)
 {
 	(void) event_free(*slot);
@@ -167,11 +147,11 @@ static void keep(struct event **slot, struct event *ev)
 
 void result_take(struct result *r, struct event *ev)
 {
-	for (int i = 0; i < LIST_MAX; i++) {
-		if (lists[i].type == ev->type) {
-			group_event(r, (enum list) i, ev);
-			return;
-		}
+	int list = list_of(ev);
+
+	if (list >= 0 && ev->type != EVENT_DROPPED) {
+		group_event(r, (enum run_list) list, ev);
+		return;
 	}
 	if (ev->type == EVENT_START) {
 		keep(&r->start, ev);
@@ -183,8 +163,8 @@ void result_take(struct result *r, struct event *ev)
 	}
 	if (ev->type == EVENT_OUTPUT)
 		keep_output(r, ev);
-	else if (ev->type == EVENT_DROPPED)
-		count_dropped(r, ev);
+	else if (list >= 0 && ev->dropped.count != UNKNOWN_U64)
+		r->lost[list] += ev->dropped.count;
 	(void) event_free(ev);
 }
 
@@ -317,9 +297,9 @@ static void put_group(struct buf *out, const struct group *g)
 	buf_printf(out, ",\"count\":%" PRIu64 "}", g->count);
 }
 
-static void put_list(struct buf *out, const struct result *r, enum list list)
+static void put_list(struct buf *out, const struct result *r, enum run_list list)
 {
-	put_key(out, lists[list].key);
+	put_key(out, list_kinds[list].name);
 	buf_str(out, "[");
 	for (size_t i = 0; i < r->group_count[list]; i++) {
 		if (i)
@@ -330,8 +310,19 @@ static void put_list(struct buf *out, const struct result *r, enum list list)
 		buf_printf(out,
 			   "%s{\"type\":\"dropped\",\"what\":\"%s\",\"count\":%" PRIu64
 			   ",\"why\":\"bounded\"}",
-			   r->group_count[list] ? "," : "", lists[list].dropped, r->lost[list]);
+			   r->group_count[list] ? "," : "", event_type_name(list_kinds[list].type),
+			   r->lost[list]);
 	buf_str(out, "]");
+}
+
+/* An empty list says nothing by itself; here stands whether anybody looked. */
+static void put_states(struct buf *out, const struct event *start)
+{
+	put_key(out, "lists");
+	buf_str(out, "{");
+	for (int i = 0; i < LIST_MAX; i++)
+		put_str(out, list_kinds[i].name, start ? list_state(start, (enum run_list) i) : NULL);
+	buf_str(out, "}");
 }
 
 static void put_limits(struct buf *out, const struct event *start)
@@ -402,7 +393,8 @@ void result_to_json(const struct result *r, struct buf *out)
 	put_output(out, r);
 	put_figures(out, exit);
 	for (int i = 0; i < LIST_MAX; i++)
-		put_list(out, r, (enum list) i);
+		put_list(out, r, (enum run_list) i);
+	put_states(out, r->start);
 	put_limits(out, r->start);
 	put_limits_met(out, exit);
 	put_layers(out, r->start);

@@ -7,13 +7,46 @@
 #include "core/model/model.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-void tally_denied(struct tally *t, const struct event *ev)
+static void take_states(struct tally *t, const struct event *start)
 {
+	for (int k = 0; k < LIST_MAX; k++) {
+		const char *state = list_state(start, (enum run_list) k);
+		snprintf(t->state[k], sizeof t->state[k], "%s", state ? state : "");
+	}
+	t->denied_unseen = *t->state[LIST_DENIED] && strcmp(t->state[LIST_DENIED], LIST_WATCHED) != 0;
+}
+
+void tally_event(struct tally *t, const struct event *ev)
+{
+	int list = list_of(ev);
+
+	if (list >= 0)
+		t->some[list] = true;
+	if (ev->type == EVENT_START)
+		take_states(t, ev);
 	/* A library that asks for clone3 before each thread and falls back is not being denied anything. */
 	if (ev->type == EVENT_DENIED && ev->denied.count != UNKNOWN_U64 && ev->outcome != OUTCOME_ABSENT)
 		t->denied += ev->denied.count;
+}
+
+void tally_line(const struct tally *t, const char *before, bool ascii, struct buf *out)
+{
+	struct buf raw = { 0 };
+
+	for (int k = 0; k < LIST_MAX; k++) {
+		if (t->some[k])
+			continue;
+		buf_str(&raw, raw.len ? "; " : "");
+		list_empty_words((enum run_list) k, *t->state[k] ? t->state[k] : NULL, &raw);
+	}
+	if (raw.len) {
+		FREE char *line = text_line(raw.data, raw.len, ascii);
+		buf_printf(out, "%s%s\n", before, line);
+	}
+	buf_done(&raw);
 }
 
 static void put_seconds(double s, struct buf *out)

@@ -234,6 +234,7 @@ static const struct event_field start_fields[] = {
 	STR("recording", start.recording, 0),
 	LIST("limits", start.limits, event_limit, start.limit_count, &limit_items),
 	LIST("layers", start.layers, event_layer, start.layer_count, &layer_items),
+	MAP("lists", start.lists, event_pair, start.list_count, &pair_items),
 	END,
 };
 static const struct event_field output_fields[] = {

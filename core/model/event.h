@@ -84,6 +84,7 @@ struct event {
 			const char *preset, *backend, *language, *title, *recording;
 			const struct event_limit *limits; size_t limit_count;
 			const struct event_layer *layers; size_t layer_count;
+			const struct event_pair *lists; size_t list_count; /* see list_kinds */
 		} start;
 		struct { enum stream stream; const char *bytes; size_t len; } output;
 		struct {
@@ -160,6 +161,20 @@ void event_words(const struct event *ev, bool ascii, struct buf *out);
 /* event_what: what happened: "ptrace(PTRACE_ATTACH, 1)", "connect 10.0.0.1:80". Events that are alike have the same,
  * whoever did it and whatever came of it. Raw, bounded: a reader scrubs it. Appended. */
 void event_what(const struct event *ev, struct buf *out);
+/* The lists that readers make of a run's events. The start event says of each LIST_WATCHED or why not: only where it is
+ * watched does an empty one mean that there was nothing. */
+enum run_list { LIST_DENIED, LIST_NETWORK, LIST_FILES, LIST_EXEC, LIST_MAX };
+extern const struct list_kind {
+	const char *name;
+	enum event_type type;
+} list_kinds[LIST_MAX];
+#define LIST_WATCHED "watched"
+/* list_of: the list that an event belongs to, or that a `dropped` one was dropped from; -1: none.
+ * list_state: what a start event says of it; NULL: nothing. Borrows from the event.
+ * list_empty_words: "files: watched, none seen", or why none can be seen. Not scrubbed; appended. */
+int list_of(const struct event *ev);
+const char *list_state(const struct event *start, enum run_list list);
+void list_empty_words(enum run_list list, const char *state, struct buf *out);
 
 /* Verbs: what a front end may say to a supervisor. They travel on the same socket, the other way. */
 enum verb { VERB_ANSWER = 1, VERB_STOP, VERB_PAUSE, VERB_RESUME, VERB_STDIN, VERB_RESIZE, VERB_LAUNCH, VERB_MAX };

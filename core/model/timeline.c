@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/base.h"
+#include "core/model/event_table.h"
 #include "core/model/model.h"
 
 #define WHAT_COLUMNS    38
@@ -405,4 +406,40 @@ void event_line(const struct event *ev, bool ascii, struct buf *out)
 	buf_printf(out, "%02" PRIu64 ":%02u.%u ", tenths / 600, (unsigned) (tenths / 10 % 60),
 		   (unsigned) (tenths % 10));
 	event_words(ev, ascii, out);
+}
+
+/* ---- lists ---- */
+
+const struct list_kind list_kinds[LIST_MAX] = {
+	[LIST_DENIED] = { "denied", EVENT_DENIED },
+	[LIST_NETWORK] = { "network", EVENT_NETWORK },
+	[LIST_FILES] = { "files", EVENT_FILE },
+	[LIST_EXEC] = { "exec", EVENT_EXEC },
+};
+
+int list_of(const struct event *ev)
+{
+	enum event_type type = ev->type;
+
+	if (type == EVENT_DROPPED)
+		type = ev->dropped.what ? event_type_by_name(ev->dropped.what) : EVENT_UNKNOWN;
+	for (int k = 0; k < LIST_MAX; k++)
+		if (list_kinds[k].type == type)
+			return k;
+	return -1;
+}
+
+const char *list_state(const struct event *start, enum run_list list)
+{
+	for (size_t k = 0; k < start->start.list_count; k++)
+		if (strcmp(start->start.lists[k].key, list_kinds[list].name) == 0)
+			return start->start.lists[k].value;
+	return NULL;
+}
+
+void list_empty_words(enum run_list list, const char *state, struct buf *out)
+{
+	buf_printf(out, "%s: %s", list_kinds[list].name, state ? state : "not known whether watched");
+	if (state && strcmp(state, LIST_WATCHED) == 0)
+		buf_str(out, ", none seen");
 }

@@ -296,9 +296,32 @@ static bool reap_children(struct supervisor *v)
 
 /* ---- start ---- */
 
+/* What is watched, by the filter that stands: what it does not put to us, nobody sees. */
+static void lists_of(const struct supervisor *v, struct event_pair ret[LIST_MAX])
+{
+	static const struct {
+		unsigned watch;
+		const char *off;
+	} lists[LIST_MAX] = {
+		[LIST_DENIED] = { WATCH_DENIED, "not watched, by syscalls = off" },
+		[LIST_NETWORK] = { WATCH_NETWORK, "not watched, by network = off" },
+		[LIST_FILES] = { WATCH_FILES, "not watched, by files = off" },
+		[LIST_EXEC] = { WATCH_EXEC, "not watched, by exec = off" },
+	};
+	for (int k = 0; k < LIST_MAX; k++) {
+		bool asked = v->inst.want.watch & lists[k].watch;
+		ret[k] = (struct event_pair){ list_kinds[k].name,
+					      !asked      ? lists[k].off
+					      : v->notify ? LIST_WATCHED
+							  : "cannot be seen here: no notifications" };
+	}
+}
+
 static void emit_start(struct supervisor *v)
 {
 	const struct launch *l = v->launch;
+	struct event_pair lists[LIST_MAX];
+	lists_of(v, lists);
 	struct event ev = { .type = EVENT_START,
 			    .start = { .argv = (const char *const *) v->inst.argv,
 				       .argv_count = strv_len(v->inst.argv),
@@ -310,7 +333,9 @@ static void emit_start(struct supervisor *v)
 				       .limits = v->inst.limits,
 				       .limit_count = LIMIT_MAX,
 				       .layers = v->inst.layers,
-				       .layer_count = v->inst.layer_count } };
+				       .layer_count = v->inst.layer_count,
+				       .lists = lists,
+				       .list_count = LIST_MAX } };
 	feed_emit(&v->feed, &ev);
 }
 

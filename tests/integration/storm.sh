@@ -87,7 +87,7 @@ flood() {
 		>result 2>errors </dev/null &
 	front=$!
 	while gone_to_come; do
-		[ -n "$supervisor" ] || { read -r supervisor _ <"/proc/$front/task/$front/children"; } 2>/dev/null
+		{ read -r supervisor _ <"/proc/$front/task/$front/children"; } 2>/dev/null
 		kib=$(most_memory $front) && [ "$kib" -le "$front_peak" ] || front_peak=$kib
 		kib=$(most_memory "${supervisor:-none}") && [ "$kib" -le "$supervisor_peak" ] || supervisor_peak=$kib
 		read -rt 0.03 <> <(:)

@@ -7,14 +7,18 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -345,6 +349,26 @@ static void storm_maker(char **arg)
 	}
 }
 
+/* listener ARGV…: executes it with a listener of its own above it, of a call that nobody makes. */
+static void storm_listener(char **arg)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_acct, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		exit(2);
+	int fd = (int) syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			       &program);
+	if (fd < 0 || fcntl(fd, F_SETFD, 0) < 0 || !arg[0]) /* closed, it would be none */
+		exit(2);
+	execv(arg[0], arg);
+	exit(127);
+}
+
 static void storm_nothing(char **arg)
 {
 	(void) arg;
@@ -354,9 +378,9 @@ static void storm_nothing(char **arg)
 static const struct {
 	const char *name;
 	void (*run)(char **arg);
-} storms[] = { { "timer", storm_timer }, { "urgent", storm_urgent },  { "forks", storm_forks },
-	       { "execs", storm_execs }, { "pool", storm_pool },      { "flood", storm_flood },
-	       { "maker", storm_maker }, { "nothing", storm_nothing } };
+} storms[] = { { "timer", storm_timer }, { "urgent", storm_urgent },     { "forks", storm_forks },
+	       { "execs", storm_execs }, { "pool", storm_pool },         { "flood", storm_flood },
+	       { "maker", storm_maker }, { "listener", storm_listener }, { "nothing", storm_nothing } };
 
 int main(int argc, char **argv)
 {

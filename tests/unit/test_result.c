@@ -86,7 +86,7 @@ static const char *const keys[] = {
 	"stdout_dropped", "stderr_dropped", "wall_s",    "cpu_s",    "memory_peak", "processes_peak",
 	"written",        "space_peak",     "denied",    "network",  "files",       "exec",
 	"limits",         "limits_met",     "layers",    "preset",   "backend",     "language",
-	"code_sha256",    "processes_left", "recording",
+	"code_sha256",    "processes_left", "recording", "lists",
 };
 
 static void has_every_key_and_no_other(void **state)
@@ -112,6 +112,8 @@ static void tells_a_whole_run(void **state)
 	};
 	static const struct event_layer layers[] = { { "seccomp", STATE_ON, "312 allowed",
 						       "Seccomp: 2 in /proc" } };
+	static const struct event_pair states[] = { { "denied", LIST_WATCHED },
+						    { "files", "not watched, by files = off" } };
 	static const char *const met[] = { "memory" };
 	struct result *r = result_new(NULL);
 	struct event end = exit_event(VERDICT_FAILED, 3);
@@ -125,7 +127,9 @@ static void tells_a_whole_run(void **state)
 					    .limits = limits,
 					    .limit_count = 2,
 					    .layers = layers,
-					    .layer_count = 1 } });
+					    .layer_count = 1,
+					    .lists = states,
+					    .list_count = ARRAY_LEN(states) } });
 	output(r, STREAM_STDOUT, "one\n", 4);
 	output(r, STREAM_STDERR, "bad", 3);
 	output(r, STREAM_STDOUT, "t\0o\n", 4);
@@ -154,6 +158,10 @@ static void tells_a_whole_run(void **state)
 	assert_string_equal(text_at(limit, "grade"), "none");
 	assert_string_equal(text_at(json_array_get(json_object_get(o, "layers"), 0), "state"), "on");
 	assert_string_equal(json_string_value(json_array_get(json_object_get(o, "limits_met"), 0)), "memory");
+	json_t *lists = json_object_get(o, "lists");
+	assert_string_equal(text_at(lists, "denied"), "watched");
+	assert_string_equal(text_at(lists, "files"), "not watched, by files = off");
+	assert_true(json_is_null(json_object_get(lists, "exec")));
 	json_decref(o);
 	(void) result_free(r);
 }
@@ -347,6 +355,36 @@ static void the_line_tells_how_it_ended(void **state)
 	assert_line(&end, &none, "memory: limit 256 MiB, peak 256 MiB, oom_kill 1, at 0.8 s");
 }
 
+/* An empty list tells whether anybody looked; one with something in it needs no words. */
+static void empty_lists_are_told(void **state)
+{
+	(void) state;
+	static const struct event_pair states[] = { { "denied", "not watched, by syscalls = off" },
+						    { "files", LIST_WATCHED },
+						    { "exec", LIST_WATCHED } };
+	struct event start = { .type = EVENT_START, .start = { .lists = states, .list_count = 3 } };
+	struct event file = { .type = EVENT_FILE, .file = { .path = "/x", .count = 1 } };
+	struct event lost = { .type = EVENT_DROPPED, .dropped = { .what = "network", .count = 9 } };
+	struct event end = exit_event(VERDICT_FAILED, 3);
+	struct tally t = { 0 };
+	struct buf line = { 0 };
+
+	end.exit.memory_peak = UNKNOWN_U64;
+	end.exit.cpu_s = UNKNOWN_F64;
+	tally_event(&t, &start);
+	assert_line(&end, &t, "failed with status 3 in 0.25 s (denied calls not watched)");
+	tally_line(&t, "> ", true, &line);
+	assert_string_equal(line.data, "> denied: not watched, by syscalls = off; network: not known whether "
+				       "watched; files: watched, none seen; exec: watched, none seen\n");
+	line.len = 0;
+	tally_event(&t, &file);
+	tally_event(&t, &lost);
+	tally_line(&t, "> ", true, &line);
+	assert_string_equal(line.data,
+			    "> denied: not watched, by syscalls = off; exec: watched, none seen\n");
+	buf_done(&line);
+}
+
 static void the_line_tells_what_is_missing(void **state)
 {
 	(void) state;
@@ -383,6 +421,7 @@ int main(void)
 		cmocka_unit_test(bytes_that_are_no_text_become_base64),
 		cmocka_unit_test(a_setup_error_is_an_object_too),
 		cmocka_unit_test(the_line_tells_how_it_ended),
+		cmocka_unit_test(empty_lists_are_told),
 		cmocka_unit_test(the_line_tells_what_is_missing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

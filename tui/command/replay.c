@@ -84,7 +84,7 @@ static void show_output(struct replay *p, const struct event *ev)
 
 static void count_event(struct tally *t, const struct event *ev)
 {
-	tally_denied(t, ev);
+	tally_event(t, ev);
 	if (ev->type != EVENT_TERMINAL)
 		return;
 	for (int kind = 0; kind < TEXT_REMOVED_MAX; kind++)
@@ -110,6 +110,7 @@ static void show_verdict(struct replay *p, const struct recording *r)
 {
 	const struct event *last = r->count ? r->events[r->count - 1] : NULL;
 
+	tally_line(&p->tally, "", p->look->ascii, &p->out);
 	if (last && last->type == EVENT_EXIT)
 		verdict_line(last, &p->tally, p->look->ascii, &p->out);
 	else

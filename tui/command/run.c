@@ -138,6 +138,8 @@ static void on_exit_event(struct session *s, const struct event *ev)
 		buf_printf(&line,
 			   "belljar: %" PRIu64 " uses of files that nothing refused are not told here\n",
 			   s->quiet_files);
+	if (s->q->verbose && ev->exit.verdict != VERDICT_SETUP_ERROR)
+		tally_line(&s->tally, "belljar: ", s->q->look.ascii, &line);
 	buf_str(&line, "belljar: ");
 	verdict_line(ev, &s->tally, s->q->look.ascii, &line);
 	say(s, line.data);
@@ -171,6 +173,7 @@ static bool is_quiet(const struct event *ev)
 
 static void show_event(struct session *s, const struct event *ev)
 {
+	tally_event(&s->tally, ev);
 	switch (ev->type) {
 	case EVENT_START:
 		on_start(s, ev);
@@ -178,9 +181,6 @@ static void show_event(struct session *s, const struct event *ev)
 	case EVENT_OUTPUT:
 		pass(s, ev->output.stream, ev->output.bytes, ev->output.len);
 		return; /* it tells itself */
-	case EVENT_DENIED:
-		tally_denied(&s->tally, ev);
-		break;
 	case EVENT_METER:
 		return; /* ten a second */
 	case EVENT_ASK: /* nobody is asked here: refused at once, in place of at the deadline */
@@ -419,7 +419,6 @@ static void open_outlets(struct session *s)
 		outlet_open(&s->out[i], taken ? -1 : fd, s->loop, on_moved, s);
 	}
 	outlet_open(&s->events, s->events_fd, s->loop, on_moved, s);
-	s->tally.denied_unseen = !s->launch->policy->observe.denied;
 }
 
 static int watch_signals(struct session *s, struct err *e)

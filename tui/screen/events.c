@@ -53,18 +53,28 @@ static const struct group *selected(const struct app *app)
 /* An empty list must not sound like safety: it says whether anybody was watching. */
 static void draw_none(const struct app *app, const struct pane *pane)
 {
-	bool said;
 	struct pane text = pane_cut(pane, 0, 1, pane->rows, pane->columns - 2);
-	const char *words = "Nothing has run yet.";
-	enum fact_state watched = watch_layer(&app->watch, "seccomp", &said);
+	struct buf words = { 0 };
 	if (*app->at_events.filter)
-		words = "No event holds this text. Esc shows all again.";
-	else if (app->watch.started && said && watched == FACT_HOLDS)
-		words = "System calls are watched. None was refused so far.";
-	else if (app->watch.started)
-		words = "No event so far; this run does not say that its calls are watched, so that means "
-			"little.";
-	pane_wrapped(&text, 0, ROLE_TEXT, clean_scrubbed(words, strlen(words)));
+		buf_str(&words, "No event holds this text. Esc shows all again.");
+	else if (!app->watch.started)
+		buf_str(&words, "Nothing has run yet.");
+	else
+		watch_empty_lists(&app->watch, &words);
+	if (words.len)
+		pane_wrapped(&text, 0, ROLE_TEXT, clean_scrubbed(words.data, words.len));
+	buf_done(&words);
+}
+
+/* Below what there is: what there cannot be. */
+static void draw_blind(const struct app *app, const struct pane *pane, int row)
+{
+	struct pane text = pane_cut(pane, 0, 1, pane->rows, pane->columns - 2);
+	struct buf words = { 0 };
+	watch_blind_lists(&app->watch, &words);
+	if (words.len)
+		pane_wrapped(&text, row, ROLE_UNKNOWN, clean_scrubbed(words.data, words.len));
+	buf_done(&words);
 }
 
 static void draw_list(struct app *app, const struct pane *pane)
@@ -77,6 +87,8 @@ static void draw_list(struct app *app, const struct pane *pane)
 		s->top = s->selected - s->rows + 1;
 	if (s->shown == 0)
 		draw_none(app, pane);
+	else
+		draw_blind(app, pane, (int) (s->shown - s->top));
 	for (int i = 0; i < pane->rows && s->top + (size_t) i < s->shown; i++) {
 		bool chosen = s->top + (size_t) i == s->selected;
 		struct pane row = pane_cut(pane, i, 0, 1, pane->columns);

@@ -194,8 +194,14 @@ void draw_ticker(const struct watch *w, const struct pane *pane)
 		if (!newest[count])
 			break;
 	}
-	if (count == 0)
-		pane_put(pane, 0, 1, ROLE_TEXT, "None so far.");
+	if (count == 0) {
+		struct pane text = pane_cut(pane, 0, 1, pane->rows, pane->columns - 2);
+		struct buf words = { 0 };
+		buf_str(&words, "None so far. ");
+		watch_blind_lists(w, &words);
+		pane_wrapped(&text, 0, ROLE_TEXT, clean_scrubbed(words.data, words.len));
+		buf_done(&words);
+	}
 	for (int row = 0; row < count; row++) {
 		struct pane line = pane_cut(pane, row, 0, 1, pane->columns);
 		draw_group(newest[count - 1 - row], newest[count - 1 - row]->last_ns, &line, ROLE_TEXT);

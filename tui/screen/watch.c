@@ -41,6 +41,8 @@ static void start_done(struct watch *w)
 	struct clean *const texts[] = { &w->title, &w->preset, &w->backend, &w->language, &w->recording };
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		clean_free(texts[i]);
+	for (size_t i = 0; i < LIST_MAX; i++)
+		clean_free(&w->lists[i]);
 	facts_done(w->layers, w->layer_count);
 	facts_done(w->limits, w->limit_count);
 	w->layer_count = w->limit_count = w->missing_count = 0;
@@ -155,6 +157,8 @@ static void on_start(struct watch *w, const struct event *ev)
 	w->backend = clean_capped(w, ev->start.backend);
 	w->language = clean_capped(w, ev->start.language);
 	w->recording = clean_capped(w, ev->start.recording);
+	for (int i = 0; i < LIST_MAX; i++)
+		w->lists[i] = clean_capped(w, list_state(ev, (enum run_list) i));
 	for (size_t i = 0; i < ev->start.limit_count && w->limit_count < FACTS_MAX; i++) {
 		struct fact *f = &w->limits[w->limit_count++];
 		limit_fact(w, &ev->start.limits[i], f);
@@ -244,6 +248,9 @@ static void on_error(struct watch *w, const struct event *ev)
 
 void watch_event(struct watch *w, const struct event *ev)
 {
+	int list = list_of(ev);
+	if (list >= 0)
+		w->list_some[list] = true;
 	if (ev->t_ns > w->t_ns)
 		w->t_ns = ev->t_ns;
 	if (ev->type == EVENT_START)
@@ -305,6 +312,32 @@ enum fact_state watch_layer(const struct watch *w, const char *name, bool *ret_s
 			return w->layers[i].state;
 		}
 	return FACT_OPEN;
+}
+
+static bool is_watched(const struct clean *state)
+{
+	return state->len && strcmp(state->text, LIST_WATCHED) == 0;
+}
+
+static void put_list(const struct watch *w, int list, struct buf *out)
+{
+	const struct clean *state = &w->lists[list];
+	buf_str(out, out->len && out->data[out->len - 1] != ' ' ? "; " : "");
+	list_empty_words((enum run_list) list, state->len ? state->text : NULL, out);
+}
+
+void watch_empty_lists(const struct watch *w, struct buf *out)
+{
+	for (int i = 0; i < LIST_MAX; i++)
+		if (!w->list_some[i])
+			put_list(w, i, out);
+}
+
+void watch_blind_lists(const struct watch *w, struct buf *out)
+{
+	for (int i = 0; i < LIST_MAX; i++)
+		if (w->lists[i].len && !is_watched(&w->lists[i]))
+			put_list(w, i, out);
 }
 
 const char *meter_word(const struct watch *w, enum meter_name m, bool *ret_warn)

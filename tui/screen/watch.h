@@ -40,6 +40,8 @@ struct watch {
 	uint64_t t_ns;   /* the run's own clock: newest event, or now */
 	struct clean title, preset, backend, language, recording;
 	struct fact layers[FACTS_MAX], limits[FACTS_MAX];
+	struct clean lists[LIST_MAX]; /* as the start said of each: LIST_WATCHED, why not, or nothing */
+	bool list_some[LIST_MAX];     /* something of it came */
 	int layer_count, limit_count,
 		missing_count; /* missing: walls and limits asked for that do not hold */
 	struct meter meters[METER_MAX];
@@ -56,6 +58,11 @@ struct watch {
 void watch_init(struct watch *w, bool ascii);
 void watch_done(struct watch *w);
 void watch_event(struct watch *w, const struct event *ev);
+
+/* watch_empty_lists: of each list without an entry, whether anybody looks. watch_blind_lists: of each that nobody fills,
+ * why. Nothing where there is none. Appended. */
+void watch_empty_lists(const struct watch *w, struct buf *out);
+void watch_blind_lists(const struct watch *w, struct buf *out);
 
 const char *verdict_words(enum verdict v); /* one sentence: what that means */
 const char *verdict_badge(enum verdict v); /* "MEMORY LIMIT": for the status row */
