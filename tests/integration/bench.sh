@@ -70,6 +70,13 @@ printf -v wild 'wild\033]0;title\007\033[2J.ini'
 cp hollow.ini "./$wild"
 unlike 'a name cannot act on the terminal' "$(timeout 60 "$BELLJAR" bench -n 1 -p "./$wild" 2>&1)" $'\x1b'
 
+# On a terminal a long one says how far it is, and takes that away again. A hundred starts of Python take over a second.
+if here script 'progress on a terminal'; then
+	text=$(timeout 120 script -qec "'$BELLJAR' bench -n 100 -p subprocess" /dev/null </dev/null)
+	like 'progress on a terminal' "$text" $'\rbelljar: run [0-9]+ of 202'
+	like 'which is gone in the end' "$text" $'\r +\rprint\\(1\\), 100 runs'
+fi
+
 # ---- nothing stays ----
 mkdir -p "$state/runs"
 kept() { find "$state" | sort; }
