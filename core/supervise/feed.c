@@ -102,21 +102,54 @@ static void record_last(struct feed *s, struct event *ev)
 	ev->seq = ++s->seq;
 }
 
+/* How many things an event tells of. */
+static uint64_t weight(const struct event *ev)
+{
+	switch (ev->type) {
+	case EVENT_DENIED:
+		return ev->denied.count;
+	case EVENT_NETWORK:
+		return ev->network.count;
+	case EVENT_FILE:
+		return ev->file.count;
+	case EVENT_DROPPED:
+		return ev->dropped.count;
+	default:
+		return 1;
+	}
+}
+
+/* A list that loses what was counted must not come out short: each is counted as what it would have told. */
+static void drop(struct feed *s, const struct event *ev)
+{
+	int list = list_of(ev);
+	s->dropped[list >= 0 ? list_kinds[list].type : ev->type] += weight(ev);
+	s->drops = true;
+}
+
+static void tell_dropped(struct feed *s)
+{
+	s->drops = false;
+	for (int type = 0; type < EVENT_TYPE_MAX; type++) {
+		struct event lost = { .type = EVENT_DROPPED,
+				      .dropped = { .what = event_type_name((enum event_type) type),
+						   .count = s->dropped[type],
+						   .why = "the reader was too slow" } };
+		s->dropped[type] = 0;
+		if (lost.dropped.count)
+			feed_emit(s, &lost);
+	}
+}
+
 void feed_emit(struct feed *s, struct event *ev)
 {
 	/* Output waits in its pipe before this is reached, and an exit event is never lost. */
 	if (s->queued >= FEED_QUEUE_MAX && ev->type != EVENT_OUTPUT && ev->type != EVENT_EXIT) {
-		s->dropped++;
+		drop(s, ev);
 		return;
 	}
-	if (s->dropped) {
-		struct event lost = {
-			.type = EVENT_DROPPED,
-			.dropped = { .what = "event", .count = s->dropped, .why = "the reader was too slow" }
-		};
-		s->dropped = 0;
-		feed_emit(s, &lost);
-	}
+	if (s->drops)
+		tell_dropped(s);
 	number(s, ev);
 	if (ev->type == EVENT_EXIT)
 		record_last(s, ev);

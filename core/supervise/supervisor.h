@@ -26,7 +26,9 @@ struct feed {
 	uint64_t seq, start_ns;
 	struct frame *head, **tail; /* frames that the socket did not take yet */
 	size_t queued;
-	uint64_t dropped; /* events that no room was left for */
+	uint64_t dropped
+		[EVENT_TYPE_MAX]; /* what no room was left for: events, those that they stand for included */
+	bool drops;               /* some of it is not told yet */
 	uint8_t space[WIRE_FRAME_MAX];
 };
 #define FEED_QUEUE_PAUSE \

@@ -134,6 +134,40 @@ static void test_more_kinds_than_places(void **state)
 	event_free(ev);
 }
 
+/* A reader that stands still: memory has a bound, and what finds no room is counted as the calls that it told of. */
+static void test_a_slow_reader_loses_no_count(void **state)
+{
+	struct rig *r = *state;
+	uint64_t files = 0, denied = 0;
+	for (int k = 0; k < 100000; k++) {
+		struct event file = { .type = EVENT_FILE,
+				      .file = { .command = "a", .op = "open", .path = "/x", .count = 3 } };
+		struct event lost = { .type = EVENT_DROPPED,
+				      .dropped = { .what = "denied", .count = 5, .why = "a reason" } };
+		feed_emit(&r->feed, &file);
+		feed_emit(&r->feed, &lost);
+		assert_true(r->feed.queued < FEED_QUEUE_MAX + WIRE_FRAME_MAX);
+	}
+	assert_true(r->feed.drops);
+	for (bool more = true; more;) {
+		struct event any = { .type = EVENT_METER };
+		if (!r->feed.head && r->feed.drops)
+			feed_emit(&r->feed, &any); /* there is room again: what was lost is told before it */
+		more = feed_flush(&r->feed) == -EAGAIN || r->feed.drops;
+		for (struct event *ev; (ev = next(r)); event_free(ev)) {
+			bool dropped = ev->type == EVENT_DROPPED;
+			if (ev->type == EVENT_FILE)
+				files += ev->file.count;
+			else if (dropped && strcmp(ev->dropped.what, "file") == 0)
+				files += ev->dropped.count;
+			else if (dropped && strcmp(ev->dropped.what, "denied") == 0)
+				denied += ev->dropped.count;
+		}
+	}
+	assert_int_equal(files, 300000);
+	assert_int_equal(denied, 500000);
+}
+
 /* A program that opens a thousand files a moment must not hide the one call that was refused. */
 static void test_files_do_not_crowd_out_a_denial(void **state)
 {
@@ -278,6 +312,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_million_are_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_arguments_tell_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_kinds_than_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_slow_reader_loses_no_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_do_not_crowd_out_a_denial, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flags_tell_apart_and_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_protocols_tell_apart, setup, teardown),
