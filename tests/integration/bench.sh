@@ -115,6 +115,9 @@ wrong 'options only' -- code.py
 belljar bench -n 1 -p subprocess >/dev/full 2>/dev/null
 is 'a full standard output is no success' "$?" 125
 
+like 'nowhere to record to: says so' "$(HOME=/proc/nowhere timeout 20 "$BELLJAR" bench -n 1 -p subprocess 2>&1)" \
+	'^belljar: a folder for recordings, which --no-record does without: '
+
 # ---- help ----
 text=$(belljar bench --help)
 is 'help: status' "$?" 0

@@ -206,12 +206,13 @@ static int open_folder(struct session *s, struct err *e)
 {
 	if (s->q->no_record)
 		return 0;
+	static const char where[] = "a folder for recordings, which --no-record does without";
 	FREE char *state = xdg_folder(XDG_STATE, NULL, true, e);
 	if (!state)
-		return -e->code;
+		return err_in(e, "%s", where);
 	FREE char *folder = xprintf("%s/bench-XXXXXX", state);
 	if (!mkdtemp(folder))
-		return err_set(e, errno, "--no-record would need no folder for recordings: make %s", folder);
+		return err_set(e, errno, "%s: make %s", where, folder);
 	s->folder = take_ptr(&folder);
 	s->recording = xprintf("%s/run.jsonl", s->folder);
 	return 0;
