@@ -154,6 +154,11 @@ void group_told(struct groups *g, enum event_type type)
 	table_of(g, type)->told++;
 }
 
+void group_gone(struct groups *g, enum event_type type)
+{
+	table_of(g, type)->gone++;
+}
+
 bool group_skip(struct groups *g, enum event_type type)
 {
 	struct group_table *t = table_of(g, type);
@@ -161,6 +166,14 @@ bool group_skip(struct groups *g, enum event_type type)
 		return false;
 	t->dropped++;
 	return true;
+}
+
+static void tell_count(struct feed *s, enum event_type type, uint64_t count, const char *why)
+{
+	struct event ev = { .type = EVENT_DROPPED,
+			    .dropped = { .what = event_type_name(type), .count = count, .why = why } };
+	if (count)
+		feed_emit(s, &ev);
 }
 
 void group_tick(struct groups *g, struct feed *s)
@@ -175,12 +188,8 @@ void group_tick(struct groups *g, struct feed *s)
 	for (size_t k = 0; k < ARRAY_LEN(all); k++) {
 		struct group_table *t = all[k].t;
 		table_flush(t, s);
-		struct event ev = { .type = EVENT_DROPPED,
-				    .dropped = { .what = event_type_name(all[k].type),
-						 .count = t->dropped,
-						 .why = "more kinds at once than are told apart" } };
-		if (t->dropped)
-			feed_emit(s, &ev);
-		t->told = t->dropped = 0;
+		tell_count(s, all[k].type, t->dropped, "more kinds at once than are told apart");
+		tell_count(s, all[k].type, t->gone, "the caller was gone before it could be read");
+		t->told = t->dropped = t->gone = 0;
 	}
 }

@@ -145,8 +145,10 @@ static void on_denied(struct notify *n, const struct seccomp_reason *why)
 		supervisor_kill(v, VERDICT_POLICY);
 	}
 	answer(n, absent ? ENOSYS : EPERM, 0);
-	if (!valid)
+	if (!valid) {
+		group_gone(&v->groups, EVENT_DENIED);
 		return;
+	}
 	struct event ev = { .type = EVENT_DENIED,
 			    .outcome = absent ? OUTCOME_ABSENT : OUTCOME_REFUSED,
 			    .layer = LAYER_SECCOMP,
@@ -185,11 +187,15 @@ static void on_network(struct notify *n)
 {
 	bool valid = look(n);
 	go_on(n);
-	for (size_t k = 0; valid && k < n->words.addr_count; k++) {
+	for (size_t k = 0; k < n->words.addr_count; k++) {
 		const struct decode_addr *a = &n->words.addr[k];
 		struct prediction p;
 		if (!a->address) /* socket, listen, accept: no attempt to reach anything */
 			continue;
+		if (!valid) {
+			group_gone(&n->v->groups, EVENT_NETWORK);
+			continue;
+		}
 		predict_network(&n->v->inst.network, a, n->words.op, &p);
 		emit_network(n, a, p.outcome, p.layer, p.basis);
 	}
@@ -207,8 +213,10 @@ static void on_exec(struct notify *n)
 	int64_t parent = parent_of(n, &w);
 	n->who[(uint32_t) n->req.pid % WHO_SLOTS].host = 0; /* it will have another name */
 	go_on(n);
-	if (!valid)
+	if (!valid) {
+		group_gone(&n->v->groups, EVENT_EXEC);
 		return;
+	}
 	struct event ev = { .type = EVENT_EXEC,
 			    .exec = { .pid = w.inside,
 				      .parent = parent,
@@ -231,8 +239,10 @@ static void on_file(struct notify *n)
 		predict_file(&n->v->inst, &n->words,
 			     &p); /* before the call goes on: it may make what it asks for */
 	go_on(n);
-	if (!valid)
+	if (!valid) {
+		group_gone(&n->v->groups, EVENT_FILE);
 		return;
+	}
 	const struct who *w = who_is(n, (pid_t) n->req.pid);
 	struct event ev = { .type = EVENT_FILE,
 			    .outcome = p.outcome,

@@ -56,7 +56,7 @@ struct group_table { /* of one type of event: a flood of files hides no refused 
 	uint64_t key[GROUPS_MAX];
 	struct group at[GROUPS_MAX];
 	size_t used;
-	uint64_t told, dropped;
+	uint64_t told, dropped, gone;
 };
 struct groups {
 	struct group_table denied, network, file;
@@ -66,6 +66,8 @@ struct groups {
 void group_emit(struct groups *g, struct feed *s, struct event *ev);
 /* group_skip: whether one more of that type would only be counted, which it then is: no need to look at it closely. */
 bool group_skip(struct groups *g, enum event_type type);
+void group_gone(struct groups *g,
+		enum event_type type); /* the caller was gone before it was known what it asked for */
 void group_told(struct groups *g,
 		enum event_type type); /* one of that type went out by itself, and counts as told */
 void group_tick(struct groups *g, struct feed *s);

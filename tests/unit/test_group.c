@@ -134,6 +134,24 @@ static void test_more_kinds_than_places(void **state)
 	event_free(ev);
 }
 
+/* A call whose caller was killed before its memory was read is no event, but it is not lost either. */
+static void test_callers_that_are_gone_are_counted(void **state)
+{
+	struct rig *r = *state;
+	for (int k = 0; k < 7; k++)
+		group_gone(&r->groups, EVENT_FILE);
+	for (int tick = 0; tick < 2; tick++)
+		group_tick(&r->groups, &r->feed);
+	struct event *ev = next(r);
+	assert_non_null(ev);
+	assert_int_equal(ev->type, EVENT_DROPPED);
+	assert_string_equal(ev->dropped.what, "file");
+	assert_string_equal(ev->dropped.why, "the caller was gone before it could be read");
+	assert_int_equal(ev->dropped.count, 7);
+	assert_null(next(r));
+	event_free(ev);
+}
+
 /* A reader that stands still: memory has a bound, and what finds no room is counted as the calls that it told of. */
 static void test_a_slow_reader_loses_no_count(void **state)
 {
@@ -312,6 +330,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_million_are_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_arguments_tell_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_kinds_than_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_callers_that_are_gone_are_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_slow_reader_loses_no_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_do_not_crowd_out_a_denial, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flags_tell_apart_and_stay, setup, teardown),
