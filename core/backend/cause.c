@@ -59,6 +59,7 @@ static void read_places(struct machine *m)
 {
 	FREE char *path = xprintf("%s/proc/self/environ", m->root);
 	FREE char *env = NULL;
+	char kernel[128];
 	size_t len = 0;
 	struct err ignored;
 
@@ -71,8 +72,7 @@ static void read_places(struct machine *m)
 		m->places |= PLACE_DOCKER;
 	if (fact_there(m, "/run/.containerenv"))
 		m->places |= PLACE_PODMAN;
-	if (fact_read(m, "/proc/sys/kernel/osrelease", m->kernel, sizeof(m->kernel)) &&
-	    strstr(m->kernel, "icrosoft"))
+	if (fact_read(m, "/proc/sys/kernel/osrelease", kernel, sizeof(kernel)) && strstr(kernel, "icrosoft"))
 		m->places |= PLACE_WSL;
 }
 
@@ -275,6 +275,9 @@ static const struct rule {
 	{ .needs = CGROUPS, .holds = cgroups_are_hybrid, .fact = "hybrid: memory and pids are in version 1, root's alone",
 	  .remedy = UNIFIED },
 	{ .needs = CGROUPS, .holds = cgroups_are_v1, .fact = "memory and pids are in version 1, root's alone", .remedy = UNIFIED },
+	{ .needs = CGROUPS, .places = PLACE_WSL, .holds = cgroups_are_others, .fact = "version 2, not delegated to this user",
+	  .remedy = "[boot] systemd=true in /etc/wsl.conf and wsl --shutdown; then "
+	  "systemd-run --user --scope -p Delegate=yes belljar" },
 	{ .needs = BIT(NEED_CGROUP_MEMORY) | BIT(NEED_CGROUP_PROCESSES), .holds = cgroups_are_others,
 	  .fact = "version 2, not delegated to this user", .remedy = DELEGATED },
 

@@ -22,7 +22,6 @@ enum cgroup_layout { LAYOUT_NONE, LAYOUT_V1, LAYOUT_HYBRID /* both, the controll
 
 struct machine {
 	const char *root;         /* put before each path: "" is this one */
-	char kernel[64];
 	unsigned places;
 	uid_t uid;
 	bool host_root;           /* uid 0, and no user namespace stands between it and the machine */

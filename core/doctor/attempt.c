@@ -26,7 +26,8 @@
 
 /* ---- answers ---- */
 
-static void answer_say(struct answer *a, enum finding_state state, int error, const char *fmt, va_list ap)
+static __attribute__((format(printf, 4, 0))) void answer_say(struct answer *a, enum finding_state state,
+							     int error, const char *fmt, va_list ap)
 {
 	a->state = state;
 	a->error = error;

@@ -47,7 +47,7 @@ const struct need_kind need_kinds[NEED_MAX] = {
 		"run belljar outside of the sandbox that watches this shell: one listener is all a process can have" },
 	[NEED_TAKE_FD] = { "take-fd-denied", "Taking a child's descriptor", "runs that stay in our user namespace cannot start",
 		NEWER_KERNEL("5.6") },
-	[NEED_TAKE_FD_USERNS] = { "take-fd-userns-denied", "The same, from a namespace", NO_VIEW,
+	[NEED_TAKE_FD_USERNS] = { "take-fd-userns-denied", "Taking it out of a namespace", NO_VIEW,
 		NEWER_KERNEL("5.6") },
 	[NEED_READ_MEMORY] = { "read-memory-denied", "Reading a child's memory",
 		"names of files, addresses and arguments of calls are not shown", "use a kernel built with CONFIG_CROSS_MEMORY_ATTACH" },

@@ -130,7 +130,7 @@ static void test_causes(void **state)
 		{ "kubernetes", NEED_PROC, EPERM, "/proc/bus", "procMount: Unmasked" },
 		{ "kubernetes", NEED_CGROUP_MEMORY, ENOTSUP, "read-only", "/sys/fs/cgroup" },
 		{ "wsl2", NEED_USERNS, EPERM, NULL, NULL },
-		{ "wsl2", NEED_CGROUP_MEMORY, ENOTSUP, "not delegated", "-p Delegate=yes" },
+		{ "wsl2", NEED_CGROUP_MEMORY, ENOTSUP, "not delegated", "systemd=true in /etc/wsl.conf" },
 		{ "hybrid", NEED_CGROUP_MEMORY, ENOTSUP, "hybrid", "systemd.unified_cgroup_hierarchy=1" },
 		{ "v1", NEED_CGROUP_PROCESSES, ENOTSUP, "version 1", "systemd.unified_cgroup_hierarchy=1" },
 		{ "v2-delegated", NEED_CGROUP_CPU, ENOTSUP, NULL, NULL },
