@@ -120,11 +120,30 @@ test_floods() { # LEVEL
 	done
 }
 
+# What would act on a terminal is told by its kind, each byte of it, and a flood of it by few events.
+test_sequences() { # LEVEL
+	local name="$1: sequences in the output"
+	run -p "$1" -l sh -c 'printf "a\033]52;c;Y3VybA==\007b\033]0;title\007\033[2J\033[6n\342\200\256\342\200\213\377\n"' </dev/null
+	is "$name: each kind once, with its bytes" \
+		"$(event 'sorted([e["kind"], e["bytes"], e["outcome"], e["layer"]] for e in of("terminal"))')" \
+		"$(json 'sorted([k, b, "removed", "supervisor"] for k, b in o.items())' <<<\
+			'{"clipboard": 16, "title": 10, "screen": 4, "query": 4, "bidi": 3, "zero-width": 3, "invalid": 1}')"
+	name="$1: a flood of sequences"
+	run -p "$1" --wall 60s -l sh -c 'yes "$(printf "\033[2J\033]0;title\007")" | head -n 200000' </dev/null
+	is "$name: every byte is counted" \
+		"$(event '[sum(e["bytes"] for e in of("terminal") if e["kind"] == k) for k in ("screen", "title")]')" '[800000, 2000000]'
+	is "$name: its events have a bound" "$(event 'len(of("terminal")) <= 2 * (o[-1]["wall_s"] * 10 + 3)')" true
+	name="$1: output over its limit"
+	run -p "$1" --wall 60s --output-limit 64K -l sh -c 'yes | head -c 1000000' </dev/null
+	is "$name: what is kept and what is dropped are all of it" \
+		"$(got '[len(o["stdout"]), o["stdout_dropped"]]')" "[65536, 934464]"
+}
+
 # The supervisor hangs, and is killed while calls wait for its answer: none of them comes to anything.
-stands() { # a number that was there stays
-	local before now=$1
-	before=$(cat "$now") && read -rt 0.1 <> <(:)
-	[ -n "$before" ] && [ "$before" = "$(cat "$now")" ]
+stands() { # FILE: the number of the one to be made stays what it is, and it is not there
+	local before
+	before=$(cat "$1.now") && read -rt 0.1 <> <(:)
+	[ -n "$before" ] && [ ! -e "$1-$before" ] && [ "$before" = "$(cat "$1.now")" ]
 }
 test_lost() {
 	local front supervisor who at
@@ -135,8 +154,8 @@ test_lost() {
 	ok 'a supervisor that is lost: files are being made' wait_until 10 test -e made/file-20 -a -e made/file-daemon-20
 	read -r supervisor _ <"/proc/$front/task/$front/children"
 	kill -STOP "$supervisor"
-	ok 'a supervisor that is lost: calls wait for it' wait_until 10 stands made/file.now
-	ok 'a supervisor that is lost: of a daemon too' wait_until 10 stands made/file-daemon.now
+	ok 'a supervisor that is lost: calls wait for it' wait_until 10 stands made/file
+	ok 'a supervisor that is lost: of a daemon too' wait_until 10 stands made/file-daemon
 	kill -KILL "$supervisor"
 	wait $front
 	is 'a supervisor that is lost: verdict and status' "$? $(got 'o["verdict"]')" '125 lost'
@@ -155,6 +174,7 @@ for level in $levels; do
 	test_urgent "$level"
 	test_births "$level"
 	test_floods "$level"
+	test_sequences "$level"
 done
 test_lost
 plan_end
