@@ -10,6 +10,7 @@
 
 #include "core/model/model.h"
 #include "core/suite/bench.h"
+#include "core/suite/compare.h"
 
 #include <stdbool.h>
 #include <stddef.h>

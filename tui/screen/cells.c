@@ -101,26 +101,26 @@ static int rune_columns(bool ascii, uint32_t *rune)
 	return 1;
 }
 
-static void cell_blank(struct cell *c, enum role role)
+static void cell_blank(struct grid_cell *c, enum role role)
 {
-	*c = (struct cell){ .rune = ' ', .width = 1, .role = (uint8_t) role };
+	*c = (struct grid_cell){ .rune = ' ', .width = 1, .role = (uint8_t) role };
 }
 
 /* Puts a character of `width` columns. Half of a wide one that is written over goes altogether. */
 static void cell_set(struct cells *c, int row, int column, uint32_t rune, int width, enum role role)
 {
-	struct cell *line = c->at + (size_t) row * (size_t) c->columns;
+	struct grid_cell *line = c->at + (size_t) row * (size_t) c->columns;
 	if (line[column].width == 0 && column > 0)
 		cell_blank(&line[column - 1], line[column - 1].role);
 	int last = column + width - 1;
 	if (line[last].width == 2 && last + 1 < c->columns)
 		cell_blank(&line[last + 1], line[last + 1].role);
-	line[column] = (struct cell){ .rune = rune, .width = (uint8_t) width, .role = (uint8_t) role };
+	line[column] = (struct grid_cell){ .rune = rune, .width = (uint8_t) width, .role = (uint8_t) role };
 	if (width == 2)
-		line[last] = (struct cell){ .rune = ' ', .width = 0, .role = (uint8_t) role };
+		line[last] = (struct grid_cell){ .rune = ' ', .width = 0, .role = (uint8_t) role };
 }
 
-static void cell_mark(struct cell *c, uint32_t rune)
+static void cell_mark(struct grid_cell *c, uint32_t rune)
 {
 	for (size_t i = 0; i < ARRAY_LEN(c->marks); i++)
 		if (c->marks[i] == 0) {
@@ -181,7 +181,7 @@ static void add_rune(struct buf *out, uint32_t r)
 void cells_dump(const struct cells *c, struct buf *out)
 {
 	for (int row = 0; row < c->rows; row++) {
-		const struct cell *line = c->at + (size_t) row * (size_t) c->columns;
+		const struct grid_cell *line = c->at + (size_t) row * (size_t) c->columns;
 		int end = c->columns;
 		while (end > 0 && line[end - 1].rune == ' ' && line[end - 1].width == 1)
 			end--;

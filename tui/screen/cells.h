@@ -30,7 +30,7 @@ enum role {
 	ROLE_MAX,
 };
 
-struct cell {
+struct grid_cell {
 	uint32_t rune;
 	uint32_t marks[2]; /* combining marks, 0: none */
 	uint8_t width;     /* 1, 2, or 0 for the right half of a wide character */
@@ -40,7 +40,7 @@ struct cell {
 struct cells {
 	int rows, columns;
 	bool ascii; /* borders, sparks and symbols in ASCII */
-	struct cell *at;
+	struct grid_cell *at;
 	int cursor_row, cursor_column; /* row -1: hidden */
 };
 

@@ -1,51 +1,538 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compare: the same code under several presets, side by side.
+ * Compare: the staged code under two to four presets, one run after the other, side by side. What is alike and what is
+ * not is worked out in core/suite; here it is run and shown.
  */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
 #include "core/base/base.h"
+#include "core/model/model.h"
+#include "core/suite/suite.h"
+#include "core/supervise/supervise.h"
 #include "tui/screen/app.h"
+#include "tui/screen/pick.h"
+
+#define LABEL_LEAST    14
+#define LABEL_MOST     30
+#define CELL_LEAST     12
+#define EVENTS_A_ROUND 512
+#define SPARK_ROWS     2
+
+struct spark { /* of one run */
+	struct series cpu, memory;
+	uint64_t t_ns;
+};
+struct compare {
+	char **presets;
+	struct comparison *c; /* NULL: not run yet */
+	struct spark *spark;  /* one a column */
+	size_t at;            /* the column that runs */
+	struct run *run;      /* NULL: none */
+	bool only, full;      /* only differences; the chosen row alone */
+	struct pick pick;
+	const struct compare_row *rows; /* borrowed from c; made anew when an event came */
+	uint32_t *order;                /* those shown */
+	size_t shown, hidden;
+	bool stale;
+};
+
+static struct compare *mine(struct app *app)
+{
+	if (!app->own[VIEW_COMPARE]) {
+		struct compare *s = xcalloc(1, sizeof(*s));
+		s->presets = strv_split("subprocess namespaces");
+		app->own[VIEW_COMPARE] = s;
+	}
+	return app->own[VIEW_COMPARE];
+}
+
+static void forget(struct app *app, struct compare *s)
+{
+	if (s->run)
+		loop_unwatch_fd(app->loop, run_fd(s->run));
+	s->run = run_free(s->run);
+	s->c = comparison_free(s->c);
+	free(take_ptr(&s->spark));
+	free(take_ptr(&s->order));
+	s->rows = NULL;
+	s->shown = s->hidden = s->at = 0;
+}
+
+static void done(struct app *app)
+{
+	struct compare *s = app->own[VIEW_COMPARE];
+
+	if (!s)
+		return;
+	forget(app, s);
+	strv_free(s->presets);
+	free(s);
+	app->own[VIEW_COMPARE] = NULL;
+}
+
+/* ---- running ---- */
+
+static void begin_next(struct app *app);
+
+static void take(struct app *app, struct compare *s, const struct event *ev)
+{
+	struct spark *spark = &s->spark[s->at];
+
+	comparison_take(s->c, s->at, ev);
+	s->stale = true;
+	if (ev->t_ns > spark->t_ns)
+		spark->t_ns = ev->t_ns;
+	if (ev->type == EVENT_METER) {
+		series_add(&spark->cpu, ev->t_ns, ev->meter.cpu_pct < 0 ? SERIES_UNKNOWN : ev->meter.cpu_pct);
+		series_add(&spark->memory, ev->t_ns,
+			   ev->meter.memory == UNKNOWN_U64 ? SERIES_UNKNOWN : (double) ev->meter.memory);
+	}
+	if (ev->type == EVENT_ASK) /* two runs are only alike when nobody steps in */
+		(void) run_answer(s->run, ev->ask.id, DECIDE_DENY);
+	app_dirty(app);
+}
+
+static void run_over(struct app *app, struct compare *s)
+{
+	loop_unwatch_fd(app->loop, run_fd(s->run));
+	s->run = run_free(s->run);
+	s->at++;
+	begin_next(app);
+}
+
+static void on_run(void *arg, uint32_t epoll_events)
+{
+	struct app *app = arg;
+	struct compare *s = mine(app);
+
+	(void) epoll_events;
+	for (int i = 0; i < EVENTS_A_ROUND; i++) {
+		struct event *ev;
+		int r = run_next(s->run, &ev);
+		if (r == 0)
+			return;
+		if (r < 0) {
+			run_over(app, s);
+			return;
+		}
+		take(app, s, ev);
+		event_free(ev);
+	}
+}
+
+static int launch_under(struct app *app, const char *preset, struct launch **ret, struct err *e)
+{
+	struct policy *policy;
+	int r = preset_load(preset, &policy, e);
+
+	if (r < 0)
+		return r;
+	if ((r = draft_launch(&app->draft, ret, e)) < 0) {
+		policy_free(policy);
+		return r;
+	}
+	policy_free((*ret)->policy);
+	(*ret)->policy = policy;
+	return 0;
+}
+
+/* The next column that can be run; one that cannot says why, and is passed over. */
+static void begin_next(struct app *app)
+{
+	struct compare *s = mine(app);
+	struct err e;
+
+	for (; s->at < strv_len(s->presets); s->at++) {
+		struct launch *l = NULL;
+		int r = launch_under(app, s->presets[s->at], &l, &e);
+		if (r == 0)
+			r = run_start(l, &s->run, &e);
+		launch_free(l);
+		if (r == 0 && (r = loop_watch_fd(app->loop, run_fd(s->run), EPOLLIN, on_run, app, &e)) < 0)
+			s->run = run_free(s->run);
+		if (r == 0)
+			break;
+		comparison_failed(s->c, s->at, e.text);
+	}
+	s->stale = true;
+	app_dirty(app);
+}
+
+static void compare(struct app *app, const char *argument)
+{
+	struct compare *s = mine(app);
+
+	(void) argument;
+	if (app->draft.code.len == 0)
+		app_warn(app, "Nothing is staged: 1 shows Compose, where code goes.");
+	else if (app->run || s->run)
+		app_warn(app, "A run lives: ^C stops it.");
+	else {
+		forget(app, s);
+		s->c = comparison_new((const char *const *) s->presets);
+		s->spark = xcalloc(strv_len(s->presets), sizeof(*s->spark));
+		for (size_t k = 0; k < strv_len(s->presets); k++) {
+			series_init(&s->spark[k].cpu, false);
+			series_init(&s->spark[k].memory, false);
+		}
+		begin_next(app);
+	}
+}
+
+/* ---- drawing ---- */
+
+static void make_rows(struct compare *s)
+{
+	if (!s->c || (!s->stale && s->rows))
+		return;
+	size_t count = comparison_rows(s->c, &s->rows);
+	s->order = xrealloc(s->order, (count + 1) * sizeof(*s->order));
+	s->shown = s->hidden = 0;
+	for (size_t i = 0; i < count; i++) {
+		bool wanted = s->only ? s->rows[i].differs : !s->rows[i].quiet || s->rows[i].differs;
+		if (wanted)
+			s->order[s->shown++] = (uint32_t) i;
+		else
+			s->hidden++;
+	}
+	s->stale = false;
+}
+
+struct columns {
+	int label, cell;
+};
+
+static struct columns columns_of(const struct compare *s, int width)
+{
+	int count = (int) strv_len(s->presets);
+	struct columns c = { .label = width / (count + 1) };
+	c.label = c.label < LABEL_LEAST ? LABEL_LEAST : c.label > LABEL_MOST ? LABEL_MOST : c.label;
+	c.cell = (width - 2 - c.label) / count;
+	return c;
+}
+
+static void draw_text(const struct app *app, const struct pane *row, int column, int columns, enum role role,
+		      const char *untrusted)
+{
+	struct pane at = pane_cut(row, 0, column, 1, columns - 1);
+	struct clean text = clean_str(untrusted, app->ascii);
+	pane_clean(&at, 0, 0, role, text);
+	if (clean_columns(text) > at.columns && at.columns > 0)
+		pane_put(&at, 0, at.columns - 1, role, "…");
+	clean_free(&text);
+}
+
+static void draw_row(const struct app *app, const struct compare *s, const struct compare_row *r,
+		     const struct pane *row, bool chosen)
+{
+	struct columns c = columns_of(s, row->columns);
+	enum role role = chosen ? ROLE_SELECTED : ROLE_TEXT;
+
+	if (chosen)
+		pick_mark(row);
+	pane_put(row, 0, 1, chosen ? ROLE_SELECTED : ROLE_WARN, r->differs ? "!" : "");
+	draw_text(app, row, 2, c.label, chosen ? ROLE_SELECTED : ROLE_STRONG, r->label);
+	for (size_t k = 0; k < strv_len(s->presets); k++)
+		draw_text(app, row, 2 + c.label + (int) k * c.cell, c.cell, role,
+			  r->cell[k]                  ? r->cell[k]
+			  : comparison_ended(s->c, k) ? "-"
+						      : "…");
+}
+
+static void draw_heads(const struct app *app, const struct compare *s, const struct pane *row)
+{
+	struct columns c = columns_of(s, row->columns);
+
+	for (size_t k = 0; k < strv_len(s->presets); k++)
+		draw_text(app, row, 2 + c.label + (int) k * c.cell, c.cell, ROLE_TAB, s->presets[k]);
+}
+
+/* CPU and memory of all columns on one scale of time and one of height, so that the eye may compare them. */
+static void draw_sparks(const struct compare *s, const struct pane *pane)
+{
+	struct columns c = columns_of(s, pane->columns);
+	uint64_t longest = 0;
+	double top = 0;
+
+	for (size_t k = 0; k < strv_len(s->presets); k++) {
+		longest = s->spark[k].t_ns > longest ? s->spark[k].t_ns : longest;
+		for (size_t i = 0; i < SERIES_SLOTS && i < s->spark[k].memory.count; i++)
+			top = s->spark[k].memory.slot[i] > top ? s->spark[k].memory.slot[i] : top;
+	}
+	pane_put(pane, 0, 2, ROLE_STRONG, "cpu");
+	pane_put(pane, 1, 2, ROLE_STRONG, "memory");
+	for (size_t k = 0; k < strv_len(s->presets); k++) {
+		unsigned step = series_step(longest, c.cell - 2);
+		for (int row = 0; row < SPARK_ROWS; row++) {
+			struct buf text = { 0 };
+			series_spark(row ? &s->spark[k].memory : &s->spark[k].cpu, s->spark[k].t_ns,
+				     c.cell - 2, step, row ? top : 100, &text);
+			pane_put(pane, row, 2 + c.label + (int) k * c.cell, ROLE_SPARK,
+				 text.data ? text.data : "");
+			buf_done(&text);
+		}
+	}
+}
+
+static void draw_chosen(const struct app *app, const struct compare *s, const struct pane *pane)
+{
+	int row = 0;
+
+	if (!s->shown)
+		return;
+	const struct compare_row *r = &s->rows[s->order[s->pick.selected]];
+	struct clean label = clean_str(r->label, app->ascii);
+	row += pane_wrapped(pane, row, ROLE_STRONG, label);
+	clean_free(&label);
+	for (size_t k = 0; k < strv_len(s->presets) && row < pane->rows; k++) {
+		struct pane words = pane_cut(pane, 0, 16, pane->rows, pane->columns - 17);
+		struct clean name = clean_str(s->presets[k], app->ascii);
+		struct clean cell = clean_str(r->cell[k] ? r->cell[k] : "-", app->ascii);
+		pane_clean(pane, row, 1, ROLE_TAB, name);
+		int used = pane_wrapped(&words, row, ROLE_TEXT, cell);
+		row += used ? used : 1;
+		clean_free(&name);
+		clean_free(&cell);
+	}
+}
+
+static void draw_rows(struct app *app, struct compare *s, const struct pane *pane)
+{
+	const char *section =
+		s->pick.top < s->shown && s->pick.top > 0 ? s->rows[s->order[s->pick.top - 1]].section : "";
+	int row = 0;
+
+	pick_fit(&s->pick, pane->rows - 6, s->shown); /* headings take rows too */
+	for (size_t i = s->pick.top; i < s->shown && row < pane->rows; i++) {
+		const struct compare_row *r = &s->rows[s->order[i]];
+		struct pane line;
+		if (strcmp(section, r->section) != 0)
+			pane_put(pane, row++, 0, ROLE_NUMBER, r->section);
+		section = r->section;
+		line = pane_cut(pane, row++, 0, 1, pane->columns);
+		draw_row(app, s, r, &line, i == s->pick.selected);
+	}
+}
+
+static void draw_invitation(const struct app *app, const struct pane *body)
+{
+	static const char *const lines[] = {
+		"The staged code, under several presets, side by side.",
+		"",
+		"r        run it under each, one after the other",
+		"P        choose the presets: P subprocess namespaces classroom",
+		"d        show only what differs",
+		"Enter    the chosen row in full",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		pane_put(body, 2 + (int) i, body->columns > 64 ? 8 : 1, i ? ROLE_TEXT : ROLE_STRONG,
+			 lines[i]);
+	if (app->draft.code.len == 0)
+		pane_put(body, 2 + (int) ARRAY_LEN(lines) + 1, body->columns > 64 ? 8 : 1, ROLE_WARN,
+			 "Nothing is staged yet: 1 shows Compose.");
+}
 
 static void draw(struct app *app, const struct pane *body)
 {
-	(void) app;
-	struct section box = { .title = "Compare", .rows = -1, .focus = true };
-	box_stack(body, &box, 1, BOX_CLOSED);
+	struct compare *s = mine(app);
+	char title[80];
+
+	make_rows(s);
+	(void) snprintf(title, sizeof(title),
+			s->only ? "Only what differs: %zu of %zu rows" : "%zu rows, %zu quiet ones left out",
+			s->shown, s->only ? s->shown + s->hidden : s->hidden);
+	struct section sections[2] = { { .title = s->c ? title : "Compare", .rows = -1, .focus = true },
+				       { .title = "Chosen row", .rows = s->full ? body->rows - 6 : 5 } };
+	bool with_row = s->c && body->rows >= 16;
+	box_stack(body, sections, with_row ? 2 : 1, BOX_CLOSED);
+	struct pane in = sections[0].in;
+	if (!s->c) {
+		draw_invitation(app, &in);
+		return;
+	}
+	struct pane head = pane_cut(&in, 0, 0, 1, in.columns);
+	draw_heads(app, s, &head);
+	int above = 1;
+	if (body->rows >= 30) {
+		struct pane sparks = pane_cut(&in, 1, 0, SPARK_ROWS, in.columns);
+		draw_sparks(s, &sparks);
+		above += SPARK_ROWS;
+	}
+	struct pane rows = pane_cut(&in, above, 0, in.rows - above, in.columns);
+	draw_rows(app, s, &rows);
+	if (with_row)
+		draw_chosen(app, s, &sections[1].in);
+}
+
+static void status(struct app *app, const struct pane *row)
+{
+	struct compare *s = mine(app);
+	struct buf words = { 0 };
+
+	for (size_t k = 0; k < strv_len(s->presets); k++)
+		buf_printf(&words, "%s%s", k ? " | " : "", s->presets[k]);
+	int column = pane_put(row, 0, 1, ROLE_STRONG,
+			      s->run ? "COMPARING"
+			      : s->c ? "COMPARED"
+				     : "NOT RUN YET");
+	if (s->run)
+		column = pane_printf(row, 0, column + 1, ROLE_TEXT, "%zu of %zu", s->at + 1,
+				     strv_len(s->presets));
+	struct pane rest = pane_cut(row, 0, column + 2, 1, row->columns - column - 2);
+	struct clean clean = clean_line(words.data ? words.data : "", words.len, app->ascii);
+	struct clean name = app->draft.name;
+	column = pane_clean(&rest, 0, 0, ROLE_STRONG, name);
+	pane_clean(&rest, 0, column ? column + 2 : 0, ROLE_TEXT, clean);
+	clean_free(&clean);
+	buf_done(&words);
 }
 
 static void sentence(struct app *app, struct buf *out)
 {
-	(void) app;
-	buf_str(out, "Not in this version yet.");
+	struct compare *s = mine(app);
+
+	if (s->run)
+		buf_str(out, "One run after the other, so that their meters can be compared. ^C stops.");
+	else if (s->c)
+		buf_str(out, "! marks what differs; times and sizes when one is more than twice another.");
+	else
+		buf_str(out, "Nothing runs until you press r.");
 }
 
 static void move(struct app *app, enum move move)
 {
-	(void) app;
-	(void) move;
+	make_rows(mine(app));
+	pick_move(&mine(app)->pick, move);
 }
 
 static bool find(struct app *app, const char *text, bool back)
 {
-	(void) app;
-	(void) text;
-	(void) back;
+	struct compare *s = mine(app);
+
+	make_rows(s);
+	for (size_t i = 1; i <= s->shown; i++) {
+		size_t at = (s->pick.selected + (back ? s->shown - i : i)) % s->shown;
+		const struct compare_row *r = &s->rows[s->order[at]];
+		bool here = strstr(r->label, text) != NULL;
+		for (size_t k = 0; k < COMPARE_MAX; k++)
+			here |= r->cell[k] && strstr(r->cell[k], text);
+		if (here) {
+			s->pick.selected = at;
+			return true;
+		}
+	}
 	return false;
 }
 
 static bool back(struct app *app)
 {
-	(void) app;
-	return false;
+	struct compare *s = mine(app);
+	bool open = s->full || s->only;
+
+	if (s->full)
+		s->full = false;
+	else
+		s->only = false;
+	s->stale = true;
+	return open;
 }
+
+/* ---- what can be done ---- */
+
+static void stop(struct app *app, const char *argument)
+{
+	struct compare *s = mine(app);
+
+	(void) argument;
+	if (!s->run) {
+		app->interrupted = true;
+		app_say(app, "Nothing runs. q leaves; so does a second ^C.");
+		return;
+	}
+	(void) run_stop(s->run, 0);
+	for (size_t k = s->at + 1; k < strv_len(s->presets); k++)
+		comparison_failed(s->c, k, "stopped before its turn");
+	s->at = strv_len(s->presets) - 1; /* the run that is ending is the last */
+	app_say(app, "Stopped.");
+}
+
+static void choose(struct app *app, const char *argument)
+{
+	struct compare *s = mine(app);
+	char **names = strv_split(argument);
+	size_t count = strv_len(names);
+	struct err e = { 0 };
+
+	if (count == 0) {
+		prompt_open(app, PROMPT_COMMAND, "presets subprocess namespaces ");
+	} else if (s->run) {
+		app_warn(app, "A run lives: ^C stops it.");
+	} else if (count < 2 || count > COMPARE_MAX) {
+		app_warn(app, "Two to %d presets are compared.", COMPARE_MAX);
+	} else {
+		for (size_t k = 0; k < count && !e.code; k++) {
+			struct policy *p = NULL;
+			(void) preset_load(names[k], &p, &e);
+			policy_free(p);
+		}
+		if (e.code) {
+			app_warn(app, "%s", e.text);
+		} else {
+			forget(app, s);
+			strv_free(s->presets);
+			s->presets = take_ptr(&names);
+		}
+	}
+	strv_free(names);
+}
+
+static void differences(struct app *app, const char *argument)
+{
+	struct compare *s = mine(app);
+
+	(void) argument;
+	s->only = !s->only;
+	s->stale = true;
+	s->pick.selected = 0;
+}
+
+static void full_row(struct app *app, const char *argument)
+{
+	struct compare *s = mine(app);
+
+	(void) argument;
+	s->full = !s->full;
+}
+
+/* clang-format off */
+static const struct action actions[] = {
+	{ "compare", NULL, "run the staged code under each preset", compare },
+	{ "presets", "NAME NAME…", "which presets are compared, two to four", choose },
+	{ "differences", NULL, "only what differs, or all", differences },
+	{ "full-row", NULL, "the chosen row in full", full_row },
+	{ "stop", NULL, "stop the comparison", stop },
+	{ .name = NULL },
+};
+/* clang-format on */
 
 const struct view compare_view = {
 	.id = VIEW_COMPARE,
 	.title = "Compare",
-	.means = "The same code under several presets, side by side.",
+	.means = "The staged code is run under two to four presets, one run after the other. Rows with ! "
+		 "differ: in "
+		 "how it ended, what it printed, what it tried and what became of that. Times and sizes "
+		 "count as "
+		 "different when one is more than twice another. `belljar compare` prints the same.",
+	.actions = actions,
 	.draw = draw,
-	.status = run_status,
+	.status = status,
 	.sentence = sentence,
 	.move = move,
 	.find = find,
 	.back = back,
+	.done = done,
 };

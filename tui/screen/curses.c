@@ -415,7 +415,7 @@ static bool takes_output(const struct curses *c)
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
 }
 
-static void draw_row(const struct curses *c, const struct cell *line, int row, int columns)
+static void draw_row(const struct curses *c, const struct grid_cell *line, int row, int columns)
 {
 	cchar_t out[CELLS_COLUMNS_MAX];
 	int count = 0;

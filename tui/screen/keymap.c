@@ -50,6 +50,11 @@ const struct binding bindings[] = {
 	  "with or without files that were simply opened or absent" },
 	{ EVENTS, { K_TAB, K_BACK_TAB }, "pane", WHEN_ALWAYS, NULL, "the other pane takes the arrow keys" },
 
+	{ COMPARE, { 'r' }, "compare", WHEN_CODE, "Run each", "run the staged code under each preset" },
+	{ COMPARE, { 'd' }, "differences", WHEN_ALWAYS, "Differences", "only what differs, or all" },
+	{ COMPARE, { 'P' }, "presets", WHEN_ALWAYS, "Presets", "which presets are compared, two to four" },
+	{ COMPARE, { K_ENTER }, "full-row", WHEN_ALWAYS, "Full row", "the chosen row in full" },
+
 	{ PRESETS, { K_ENTER }, "take", WHEN_ALWAYS, "Take", "take the chosen preset for the next run" },
 	{ PRESETS, { 't' }, "try", WHEN_ALWAYS, "Try here", "what holds on this machine, by a trial run" },
 	{ PRESETS, { ' ' }, "mark", WHEN_ALWAYS, "Mark", "mark it, to see what parts another from it" },
@@ -94,7 +99,7 @@ const struct binding bindings[] = {
 	{ IN_ALL, { K_RIGHT, 'l' }, "move right", WHEN_ALWAYS, NULL, "sideways: long lines" },
 	{ IN_ALL, { K_PAGE_UP, K_CTRL('B') }, "move page-up", WHEN_ALWAYS, NULL, "one page up" },
 	{ IN_ALL, { K_PAGE_DOWN, K_CTRL('F') }, "move page-down", WHEN_ALWAYS, NULL, "one page down" },
-	{ COMPOSE | RUN | EVENTS | LEARN, { ' ' }, "move page-down", WHEN_ALWAYS, NULL, "one page down" },
+	{ COMPOSE | RUN | EVENTS | COMPARE | LEARN, { ' ' }, "move page-down", WHEN_ALWAYS, NULL, "one page down" },
 	{ IN_ALL, { K_CTRL('U') }, "move half-up", WHEN_ALWAYS, NULL, "half a page up" },
 	{ IN_ALL, { K_CTRL('D') }, "move half-down", WHEN_ALWAYS, NULL, "half a page down" },
 	{ IN_ALL, { K_HOME, 'g' }, "move top", WHEN_ALWAYS, NULL, "the beginning" },
