@@ -2,45 +2,72 @@
 /*
  * Grouping. A program that is refused something asks again, a million times when it is hostile. The first event of a
  * kind (call or operation, errno, arguments) goes out at once; those like it are counted and told together at the next
- * tick. Tables and the number of
- * events between two ticks have a bound: what finds no place is counted by type.
+ * tick. Tables and the number of events between two ticks have a bound: what finds no place is counted by type.
  */
 #include "core/supervise/supervisor.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
-static uint64_t hash_add(uint64_t h, const char *s)
+static void put_text(struct hash *h, const char *s)
 {
-	for (; s && *s; s++)
-		h = (h ^ (uint8_t) *s) * UINT64_C(0x100000001b3); /* FNV-1a */
-	return (h ^ 0xff) * UINT64_C(0x100000001b3);
+	hash_add(h, s ? s : "",
+		 s ? strlen(s) + 1 : 1); /* its end is a part of it, so that no two can flow together */
 }
 
-static uint64_t event_key(const struct event *ev)
+static void put_number(struct hash *h, int64_t n)
 {
-	uint64_t h =
-		hash_add(UINT64_C(0xcbf29ce484222325) + (uint64_t) ev->type * 31 + (uint64_t) ev->outcome,
-			 NULL);
-	switch (ev->type) {
-	case EVENT_DENIED:
-		h = hash_add(hash_add(hash_add(h, ev->denied.call), ev->denied.error), ev->denied.command);
-		for (size_t k = 0; k < ev->denied.arg_count; k++) {
-			const struct event_arg *a = &ev->denied.args[k];
-			h = a->text ? hash_add(h, a->text)
-				    : (h ^ (uint64_t) a->number) * UINT64_C(0x100000001b3);
-		}
-		return h;
-	case EVENT_NETWORK:
-		h = hash_add(hash_add(h, ev->network.family), ev->network.protocol);
-		h = hash_add(hash_add(hash_add(h, ev->network.op), ev->network.address), ev->network.command);
-		return (h ^ (uint64_t) ev->network.port) * UINT64_C(0x100000001b3);
-	case EVENT_FILE:
-		for (size_t k = 0; k < ev->file.flag_count; k++)
-			h = hash_add(h, ev->file.flags[k]);
-		return hash_add(hash_add(hash_add(h, ev->file.op), ev->file.path), ev->file.command);
-	default:
-		return h;
+	hash_add(h, &n, sizeof(n));
+}
+
+static void put_denied(struct hash *h, const struct event *ev)
+{
+	put_text(h, ev->denied.call);
+	put_text(h, ev->denied.error);
+	put_text(h, ev->denied.command);
+	for (size_t k = 0; k < ev->denied.arg_count; k++) {
+		put_text(h, ev->denied.args[k].text);
+		put_number(h, ev->denied.args[k].number);
 	}
+}
+
+static void put_network(struct hash *h, const struct event *ev)
+{
+	put_text(h, ev->network.op);
+	put_text(h, ev->network.family);
+	put_text(h, ev->network.protocol);
+	put_text(h, ev->network.address);
+	put_text(h, ev->network.command);
+	put_number(h, ev->network.port);
+}
+
+static void put_file(struct hash *h, const struct event *ev)
+{
+	put_text(h, ev->file.op);
+	put_text(h, ev->file.path);
+	put_text(h, ev->file.command);
+	for (size_t k = 0; k < ev->file.flag_count; k++)
+		put_text(h, ev->file.flags[k]);
+}
+
+/* What the target asks for is of its choosing: with a hash that it could compute, one call would hide in the count of
+ * another. */
+static uint64_t event_key(struct groups *g, const struct event *ev)
+{
+	struct hash h;
+	if (!g->keyed && getrandom(g->secret, sizeof(g->secret), 0) != sizeof(g->secret))
+		abort(); /* up to 256 bytes never fall short, getrandom(2) */
+	g->keyed = true;
+	hash_init(&h, g->secret);
+	put_number(&h, (int64_t) ev->outcome);
+	if (ev->type == EVENT_DENIED)
+		put_denied(&h, ev);
+	else if (ev->type == EVENT_NETWORK)
+		put_network(&h, ev);
+	else
+		put_file(&h, ev);
+	return hash_end(&h);
 }
 
 static uint64_t *event_count(struct event *ev)
@@ -129,7 +156,7 @@ static void table_flush(struct group_table *t, struct feed *s)
 void group_emit(struct groups *g, struct feed *s, struct event *ev)
 {
 	struct group_table *t = table_of(g, ev->type);
-	uint64_t key = event_key(ev);
+	uint64_t key = event_key(g, ev);
 	for (size_t k = 0; k < t->used; k++)
 		if (t->key[k] == key) {
 			t->at[k].count++;

@@ -60,6 +60,8 @@ struct group_table { /* of one type of event: a flood of files hides no refused 
 };
 struct groups {
 	struct group_table denied, network, file;
+	uint64_t secret[2]; /* of the keys */
+	bool keyed;
 	struct group_table exec; /* only its counts: no two programs that were executed are the same event */
 };
 /* group_emit: the first of a kind at once, more like it counted until group_tick. Borrows. */

@@ -107,6 +107,39 @@ static void test_arguments_tell_apart(void **state)
 	assert_null(next(r));
 }
 
+static void deny_two(struct rig *r, int64_t first, int64_t second)
+{
+	struct event_arg args[] = { { "a", NULL, first }, { "b", NULL, second } };
+	struct event ev = { .type = EVENT_DENIED,
+			    .outcome = OUTCOME_REFUSED,
+			    .denied = { .call = "bpf", .error = "EPERM", .args = args, .arg_count = 2 } };
+	group_emit(&r->groups, &r->feed, &ev);
+}
+
+/* With a hash that anybody can compute, FNV-1a say, the second is made to look like the first. */
+static void test_nothing_hides_in_the_count_of_another(void **state)
+{
+	struct rig *r = *state;
+	const uint64_t prime = UINT64_C(0x100000001b3);
+	uint64_t h = UINT64_C(0xcbf29ce484222325) + EVENT_DENIED * 31 + OUTCOME_REFUSED;
+	h = (h ^ 0xff) * prime;
+	for (const char *s = "bpf"; *s; s++)
+		h = (h ^ (uint8_t) *s) * prime;
+	h = (h ^ 0xff) * prime;
+	for (const char *s = "EPERM"; *s; s++)
+		h = (h ^ (uint8_t) *s) * prime;
+	h = (h ^ 0xff) * prime;
+	h = (h ^ 0xff) * prime; /* no command */
+	deny_two(r, 1, 1);
+	deny_two(r, 2, (int64_t) (((h ^ 1) * prime) ^ 1 ^ ((h ^ 2) * prime)));
+	for (int k = 0; k < 2; k++) {
+		struct event *ev = next(r);
+		assert_non_null(ev);
+		assert_int_equal(ev->denied.args[0].number, k + 1);
+		event_free(ev);
+	}
+}
+
 static void test_more_kinds_than_places(void **state)
 {
 	struct rig *r = *state;
@@ -329,6 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_million_are_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_arguments_tell_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_hides_in_the_count_of_another, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_kinds_than_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_callers_that_are_gone_are_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_slow_reader_loses_no_count, setup, teardown),
