@@ -48,6 +48,17 @@ cat >"$scratch/parted" <<'KEYS'
 Space Down d
 KEYS
 
+cat >"$scratch/midway" <<'KEYS'
+:scrub 3s
+KEYS
+cat >"$scratch/denial" <<'KEYS'
+:scrub begin
+. . .
+> >
+KEYS
+printf '5\n:beside %s\n' "$recordings/ok.jsonl" >"$scratch/beside"
+printf '%s\n' d Down >>"$scratch/beside"
+
 for recording in ok under-attack questions damaged; do
 	for size in 80x24 120x40 40x12 20x5; do
 		picture "run-$recording-$size" $recording --screen 2 --size $size
@@ -63,6 +74,10 @@ picture events-filtered-80x24 under-attack --size 80x24 --script "$scratch/filte
 picture boundary-80x24 under-attack --size 80x24 --script "$scratch/boundary"
 picture found-80x24 under-attack --size 80x24 --script "$scratch/found"
 picture help-80x24 under-attack --size 80x24 --script "$scratch/help"
+picture replay-midway-80x24 under-attack --size 80x24 --script "$scratch/midway"
+picture replay-denial-80x24 under-attack --size 80x24 --script "$scratch/denial"
+picture compare-beside-80x24 under-attack --size 80x24 --script "$scratch/beside"
+picture compare-beside-120x40 under-attack --size 120x40 --script "$scratch/beside"
 picture presets-differences-80x24 ok --size 80x24 --script "$scratch/parted"
 picture presets-differences-60x20 ok --size 60x20 --script "$scratch/parted"
 picture compose-40x12 under-attack --screen 1 --size 40x12

@@ -81,6 +81,7 @@ static void on_tick(void *arg)
 static void begin_watching(struct app *app)
 {
 	struct err e;
+	playback_close(app);
 	watch_done(&app->watch);
 	watch_init(&app->watch, app->ascii);
 	app->watch.number = ++app->run_number;

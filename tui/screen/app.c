@@ -163,6 +163,8 @@ unsigned app_state(const struct app *app)
 		state |= WHEN_CODE;
 	if (app->watch.started || app->watch.ended)
 		state |= WHEN_RAN;
+	if (app->playback)
+		state |= WHEN_REPLAY;
 	return state;
 }
 
@@ -176,14 +178,21 @@ void app_show(struct app *app, const struct view *view)
 	app_dirty(app);
 }
 
+const struct action *app_actions(const struct app *app, size_t n)
+{
+	static const struct action none[] = { { .name = NULL } };
+	const struct action *const tables[] = { app->view->actions ? app->view->actions : none,
+						common_actions, playback_actions };
+	return n < ARRAY_LEN(tables) ? tables[n] : NULL;
+}
+
 const struct action *app_action(const struct app *app, const char *name, size_t len)
 {
-	for (const struct action *a = app->view->actions; a && a->name; a++)
-		if (strlen(a->name) == len && memcmp(a->name, name, len) == 0)
-			return a;
-	for (const struct action *a = common_actions; a->name; a++)
-		if (strlen(a->name) == len && memcmp(a->name, name, len) == 0)
-			return a;
+	const struct action *table;
+	for (size_t n = 0; (table = app_actions(app, n)); n++)
+		for (const struct action *a = table; a->name; a++)
+			if (strlen(a->name) == len && memcmp(a->name, name, len) == 0)
+				return a;
 	return NULL;
 }
 
@@ -267,31 +276,13 @@ static int size_and_loop(struct app *app, const struct app_options *o, struct er
 	return curses_open(app->loop, &terminal, &app->term, e);
 }
 
-static int load_recording(struct app *app, const char *path, struct err *e)
-{
-	struct recording *r;
-	int result = recording_read(path, &r, e);
-	if (result < 0)
-		return result;
-	app->watch.replayed = true;
-	for (size_t i = 0; i < r->count; i++)
-		app_event(app, r->events[i]);
-	if (r->code &&
-	    draft_set(&app->draft, r->title ? r->title : "recorded", r->code, r->code_len, NULL, e) == 0 &&
-	    r->language)
-		(void) draft_language(&app->draft, r->language, e);
-	if (r->damage)
-		app_warn(app, "%s", r->damage);
-	recording_free(r);
-	app_show(app, &run_view);
-	return 0;
-}
-
 static int load(struct app *app, const struct app_options *o, struct err *e)
 {
 	int r = 0;
-	if (o->replay)
-		r = load_recording(app, o->replay, e);
+	if (o->replay && (r = playback_open(app, o->replay, e)) == 0)
+		app_show(app, &run_view);
+	else if (o->replay)
+		return r;
 	else if (o->file && strcmp(o->file, "-") != 0)
 		r = draft_open(&app->draft, o->file, e);
 	else if ((o->file || !isatty(STDIN_FILENO)) && !o->rows)
@@ -331,6 +322,7 @@ static void app_done(struct app *app)
 	for (int i = 0; i < VIEW_MAX; i++)
 		if (views[i]->done)
 			views[i]->done(app);
+	playback_close(app);
 	script_free(app->script);
 	intake_stop(app);
 	curses_close(app->term);

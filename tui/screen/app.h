@@ -13,6 +13,7 @@
 #include "core/base/util.h"
 #include "tui/screen/cells.h"
 #include "tui/screen/keymap.h"
+#include "tui/screen/playback.h"
 #include "tui/screen/prompt.h"
 #include "tui/screen/draft.h"
 #include "tui/screen/watch.h"
@@ -121,7 +122,8 @@ struct app {
 	struct draft draft;
 	struct intake intake;
 	struct watch watch;
-	struct run *run; /* NULL: none lives */
+	struct run *run;           /* NULL: none lives */
+	struct playback *playback; /* NULL: no recording is open */
 	uint64_t run_began_ns;
 	unsigned run_number;
 	bool stopping, interrupted; /* interrupted: the last key was ^C with no run */
@@ -157,7 +159,9 @@ void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf
 void app_warn(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* actions.c */
-extern const struct action common_actions[];
+extern const struct action common_actions[], playback_actions[];
+/* app_actions: the tables of what can be done here, the view's own first; NULL behind the last. */
+const struct action *app_actions(const struct app *app, size_t n);
 /* app_start: starts a run and follows it: app->watch is its from then on. Takes the launch. False: it was said why not. */
 bool app_start(struct app *app, struct launch *l);
 void app_quit(struct app *app, int status);

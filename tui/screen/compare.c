@@ -50,6 +50,17 @@ static struct compare *mine(struct app *app)
 	return app->own[VIEW_COMPARE];
 }
 
+/* What stands in the columns: presets to be run or, of recordings, what they were run under. */
+static size_t column_count(const struct compare *s)
+{
+	return s->c ? comparison_columns(s->c) : strv_len(s->presets);
+}
+
+static const char *column_name(const struct compare *s, size_t k)
+{
+	return s->c ? comparison_preset(s->c, k) : s->presets[k];
+}
+
 static void forget(struct app *app, struct compare *s)
 {
 	if (s->run)
@@ -78,11 +89,11 @@ static void done(struct app *app)
 
 static void begin_next(struct app *app);
 
-static void take(struct app *app, struct compare *s, const struct event *ev)
+static void take(struct compare *s, size_t column, const struct event *ev)
 {
-	struct spark *spark = &s->spark[s->at];
+	struct spark *spark = &s->spark[column];
 
-	comparison_take(s->c, s->at, ev);
+	comparison_take(s->c, column, ev);
 	s->stale = true;
 	if (ev->t_ns > spark->t_ns)
 		spark->t_ns = ev->t_ns;
@@ -91,9 +102,17 @@ static void take(struct app *app, struct compare *s, const struct event *ev)
 		series_add(&spark->memory, ev->t_ns,
 			   ev->meter.memory == UNKNOWN_U64 ? SERIES_UNKNOWN : (double) ev->meter.memory);
 	}
-	if (ev->type == EVENT_ASK) /* two runs are only alike when nobody steps in */
-		(void) run_answer(s->run, ev->ask.id, DECIDE_DENY);
-	app_dirty(app);
+}
+
+static void begin_columns(struct app *app, struct compare *s, const char *const *names)
+{
+	forget(app, s);
+	s->c = comparison_new(names);
+	s->spark = xcalloc(comparison_columns(s->c), sizeof(*s->spark));
+	for (size_t k = 0; k < comparison_columns(s->c); k++) {
+		series_init(&s->spark[k].cpu, false);
+		series_init(&s->spark[k].memory, false);
+	}
 }
 
 static void run_over(struct app *app, struct compare *s)
@@ -119,8 +138,11 @@ static void on_run(void *arg, uint32_t epoll_events)
 			run_over(app, s);
 			return;
 		}
-		take(app, s, ev);
+		take(s, s->at, ev);
+		if (ev->type == EVENT_ASK) /* two runs are only alike when nobody steps in */
+			(void) run_answer(s->run, ev->ask.id, DECIDE_DENY);
 		event_free(ev);
+		app_dirty(app);
 	}
 }
 
@@ -172,13 +194,7 @@ static void compare(struct app *app, const char *argument)
 	else if (app->run || s->run)
 		app_warn(app, "A run lives: ^C stops it.");
 	else {
-		forget(app, s);
-		s->c = comparison_new((const char *const *) s->presets);
-		s->spark = xcalloc(strv_len(s->presets), sizeof(*s->spark));
-		for (size_t k = 0; k < strv_len(s->presets); k++) {
-			series_init(&s->spark[k].cpu, false);
-			series_init(&s->spark[k].memory, false);
-		}
+		begin_columns(app, s, (const char *const *) s->presets);
 		begin_next(app);
 	}
 }
@@ -208,7 +224,7 @@ struct columns {
 
 static struct columns columns_of(const struct compare *s, int width)
 {
-	int count = (int) strv_len(s->presets);
+	int count = (int) column_count(s);
 	struct columns c = { .label = width / (count + 1) };
 	c.label = c.label < LABEL_LEAST ? LABEL_LEAST : c.label > LABEL_MOST ? LABEL_MOST : c.label;
 	c.cell = (width - 2 - c.label) / count;
@@ -236,7 +252,7 @@ static void draw_row(const struct app *app, const struct compare *s, const struc
 		pick_mark(row);
 	pane_put(row, 0, 1, chosen ? ROLE_SELECTED : ROLE_WARN, r->differs ? "!" : "");
 	draw_text(app, row, 2, c.label, chosen ? ROLE_SELECTED : ROLE_STRONG, r->label);
-	for (size_t k = 0; k < strv_len(s->presets); k++)
+	for (size_t k = 0; k < column_count(s); k++)
 		draw_text(app, row, 2 + c.label + (int) k * c.cell, c.cell, role,
 			  r->cell[k]                  ? r->cell[k]
 			  : comparison_ended(s->c, k) ? "-"
@@ -247,8 +263,8 @@ static void draw_heads(const struct app *app, const struct compare *s, const str
 {
 	struct columns c = columns_of(s, row->columns);
 
-	for (size_t k = 0; k < strv_len(s->presets); k++)
-		draw_text(app, row, 2 + c.label + (int) k * c.cell, c.cell, ROLE_TAB, s->presets[k]);
+	for (size_t k = 0; k < column_count(s); k++)
+		draw_text(app, row, 2 + c.label + (int) k * c.cell, c.cell, ROLE_TAB, column_name(s, k));
 }
 
 /* CPU and memory of all columns on one scale of time and one of height, so that the eye may compare them. */
@@ -258,14 +274,14 @@ static void draw_sparks(const struct compare *s, const struct pane *pane)
 	uint64_t longest = 0;
 	double top = 0;
 
-	for (size_t k = 0; k < strv_len(s->presets); k++) {
+	for (size_t k = 0; k < column_count(s); k++) {
 		longest = s->spark[k].t_ns > longest ? s->spark[k].t_ns : longest;
 		for (size_t i = 0; i < SERIES_SLOTS && i < s->spark[k].memory.count; i++)
 			top = s->spark[k].memory.slot[i] > top ? s->spark[k].memory.slot[i] : top;
 	}
 	pane_put(pane, 0, 2, ROLE_STRONG, "cpu");
 	pane_put(pane, 1, 2, ROLE_STRONG, "memory");
-	for (size_t k = 0; k < strv_len(s->presets); k++) {
+	for (size_t k = 0; k < column_count(s); k++) {
 		unsigned step = series_step(longest, c.cell - 2);
 		for (int row = 0; row < SPARK_ROWS; row++) {
 			struct buf text = { 0 };
@@ -288,14 +304,13 @@ static void draw_chosen(const struct app *app, const struct compare *s, const st
 	struct clean label = clean_str(r->label, app->ascii);
 	row += pane_wrapped(pane, row, ROLE_STRONG, label);
 	clean_free(&label);
-	for (size_t k = 0; k < strv_len(s->presets) && row < pane->rows; k++) {
+	for (size_t k = 0; k < column_count(s) && row < pane->rows; k++) {
 		struct pane words = pane_cut(pane, 0, 16, pane->rows, pane->columns - 17);
-		struct clean name = clean_str(s->presets[k], app->ascii);
+		struct pane line = pane_cut(pane, row, 0, 1, pane->columns);
 		struct clean cell = clean_str(r->cell[k] ? r->cell[k] : "-", app->ascii);
-		pane_clean(pane, row, 1, ROLE_TAB, name);
+		draw_text(app, &line, 1, 15, ROLE_TAB, column_name(s, k));
 		int used = pane_wrapped(&words, row, ROLE_TEXT, cell);
 		row += used ? used : 1;
-		clean_free(&name);
 		clean_free(&cell);
 	}
 }
@@ -373,15 +388,14 @@ static void status(struct app *app, const struct pane *row)
 	struct compare *s = mine(app);
 	struct buf words = { 0 };
 
-	for (size_t k = 0; k < strv_len(s->presets); k++)
-		buf_printf(&words, "%s%s", k ? " | " : "", s->presets[k]);
+	for (size_t k = 0; k < column_count(s); k++)
+		buf_printf(&words, "%s%s", k ? " | " : "", column_name(s, k));
 	int column = pane_put(row, 0, 1, ROLE_STRONG,
 			      s->run ? "COMPARING"
 			      : s->c ? "COMPARED"
 				     : "NOT RUN YET");
 	if (s->run)
-		column = pane_printf(row, 0, column + 1, ROLE_TEXT, "%zu of %zu", s->at + 1,
-				     strv_len(s->presets));
+		column = pane_printf(row, 0, column + 1, ROLE_TEXT, "%zu of %zu", s->at + 1, column_count(s));
 	struct pane rest = pane_cut(row, 0, column + 2, 1, row->columns - column - 2);
 	struct clean clean = clean_line(words.data ? words.data : "", words.len, app->ascii);
 	struct clean name = app->draft.name;
@@ -490,6 +504,37 @@ static void choose(struct app *app, const char *argument)
 	strv_free(names);
 }
 
+/* Another recording beside the one that is open: nothing is run. */
+static void beside(struct app *app, const char *argument)
+{
+	struct compare *s = mine(app);
+	struct recording *other;
+	struct err e;
+
+	if (!*argument) {
+		prompt_open(app, PROMPT_COMMAND, "beside ");
+		return;
+	}
+	if (!app->playback || s->run) {
+		app_warn(app,
+			 s->run ? "A run lives: ^C stops it." : "First open one recording: :replay FILE.");
+		return;
+	}
+	if (recording_read(argument, &other, &e) < 0) {
+		app_warn(app, "%s", e.text);
+		return;
+	}
+	const struct recording *both[] = { app->playback->recording, other };
+	FREE char *a = xprintf("%s under %s", both[0]->title, both[0]->preset);
+	FREE char *b = xprintf("%s under %s", other->title, other->preset);
+	begin_columns(app, s, (const char *const[]){ a, b, NULL });
+	for (size_t k = 0; k < ARRAY_LEN(both); k++)
+		for (size_t i = 0; i < both[k]->count; i++)
+			take(s, k, both[k]->events[i]);
+	recording_free(other);
+	app_show(app, &compare_view);
+}
+
 static void differences(struct app *app, const char *argument)
 {
 	struct compare *s = mine(app);
@@ -512,6 +557,7 @@ static void full_row(struct app *app, const char *argument)
 static const struct action actions[] = {
 	{ "compare", NULL, "run the staged code under each preset", compare },
 	{ "presets", "NAME NAME…", "which presets are compared, two to four", choose },
+	{ "beside", "FILE", "another recording beside the one that is open", beside },
 	{ "differences", NULL, "only what differs, or all", differences },
 	{ "full-row", NULL, "the chosen row in full", full_row },
 	{ "stop", NULL, "stop the comparison", stop },

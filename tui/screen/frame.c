@@ -39,6 +39,8 @@ static const char *run_word(const struct app *app)
 		return verdict_badge(w->verdict);
 	if (app->stopping)
 		return "STOPPING";
+	if (app->playback && !playback_at_end(app->playback))
+		return app->playback->timer ? "PLAYING" : "PAUSED AT";
 	return w->paused ? "PAUSED" : app->run ? "RUNNING" : "INCOMPLETE";
 }
 
@@ -74,8 +76,11 @@ void run_status(struct app *app, const struct pane *row)
 		pane_put(row, 0, 1, ROLE_TEXT, "NO RUN YET");
 		return;
 	}
-	const char *sign = w->paused ? "‖" : app->run ? "▶" : "■";
-	bool uncertain = w->ended ? w->verdict == VERDICT_LOST : !app->run;
+	bool midway = app->playback && !playback_at_end(app->playback);
+	const char *sign = w->paused || (midway && !app->playback->timer) ? "‖"
+			   : app->run || midway                           ? "▶"
+									  : "■";
+	bool uncertain = w->ended ? w->verdict == VERDICT_LOST : !app->run && !midway;
 	/* Where columns are few and a wall is missing, that is said before what can be seen elsewhere. */
 	bool brief = row->columns < 60 || (row->columns < 100 && w->missing_count);
 	enum role role = uncertain ? ROLE_UNKNOWN : ROLE_STRONG;
@@ -205,7 +210,7 @@ static void sheet_keys(struct sheet *s, enum view_id view, bool everywhere)
 
 static void sheet_actions(struct sheet *s, const struct action *actions)
 {
-	for (const struct action *a = actions; a && a->name; a++) {
+	for (const struct action *a = actions; a->name; a++) {
 		char name[64];
 		(void) snprintf(name, sizeof(name), ":%s%s%s", a->name, a->argument ? " " : "",
 				a->argument ? a->argument : "");
@@ -224,8 +229,8 @@ static int draw_sheet(const struct app *app, const struct pane *pane, int top)
 	sheet_head(&s, "Everywhere");
 	sheet_keys(&s, app->view->id, true);
 	sheet_head(&s, "Commands, after :");
-	sheet_actions(&s, app->view->actions);
-	sheet_actions(&s, common_actions);
+	for (size_t n = 0; app_actions(app, n); n++)
+		sheet_actions(&s, app_actions(app, n));
 	return s.row + top;
 }
 

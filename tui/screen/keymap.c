@@ -55,6 +55,14 @@ const struct binding bindings[] = {
 	{ COMPARE, { 'P' }, "presets", WHEN_ALWAYS, "Presets", "which presets are compared, two to four" },
 	{ COMPARE, { K_ENTER }, "full-row", WHEN_ALWAYS, "Full row", "the chosen row in full" },
 
+	{ RUN | EVENTS, { ' ' }, "play", WHEN_REPLAY, "Play", "a recording: play or pause; else one page down" },
+	{ RUN | EVENTS, { ']' }, "scrub +", WHEN_REPLAY, "[ Scrub", "a recording: on by a step" },
+	{ RUN | EVENTS, { '[' }, "scrub -", WHEN_REPLAY, NULL, "a recording: back by a step" },
+	{ RUN | EVENTS, { '.' }, "denial +", WHEN_REPLAY, ", Denial", "a recording: to the next refusal" },
+	{ RUN | EVENTS, { ',' }, "denial -", WHEN_REPLAY, NULL, "a recording: to the refusal before" },
+	{ RUN | EVENTS, { '>' }, "speed +", WHEN_REPLAY, "< Speed", "a recording: faster" },
+	{ RUN | EVENTS, { '<' }, "speed -", WHEN_REPLAY, NULL, "a recording: slower" },
+
 	{ PRESETS, { K_ENTER }, "take", WHEN_ALWAYS, "Take", "take the chosen preset for the next run" },
 	{ PRESETS, { 't' }, "try", WHEN_ALWAYS, "Try here", "what holds on this machine, by a trial run" },
 	{ PRESETS, { ' ' }, "mark", WHEN_ALWAYS, "Mark", "mark it, to see what parts another from it" },
@@ -99,7 +107,7 @@ const struct binding bindings[] = {
 	{ IN_ALL, { K_RIGHT, 'l' }, "move right", WHEN_ALWAYS, NULL, "sideways: long lines" },
 	{ IN_ALL, { K_PAGE_UP, K_CTRL('B') }, "move page-up", WHEN_ALWAYS, NULL, "one page up" },
 	{ IN_ALL, { K_PAGE_DOWN, K_CTRL('F') }, "move page-down", WHEN_ALWAYS, NULL, "one page down" },
-	{ COMPOSE | RUN | EVENTS | COMPARE | LEARN, { ' ' }, "move page-down", WHEN_ALWAYS, NULL, "one page down" },
+	{ COMPOSE | COMPARE | LEARN, { ' ' }, "move page-down", WHEN_ALWAYS, NULL, "one page down" },
 	{ IN_ALL, { K_CTRL('U') }, "move half-up", WHEN_ALWAYS, NULL, "half a page up" },
 	{ IN_ALL, { K_CTRL('D') }, "move half-down", WHEN_ALWAYS, NULL, "half a page down" },
 	{ IN_ALL, { K_HOME, 'g' }, "move top", WHEN_ALWAYS, NULL, "the beginning" },

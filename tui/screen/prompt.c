@@ -124,16 +124,16 @@ static char **candidates(struct app *app, const char *line, size_t word)
 {
 	char **all = NULL;
 	if (word == 0) {
-		for (const struct action *a = app->view->actions; a && a->name; a++)
-			all = strv_add(all, a->name);
-		for (const struct action *a = common_actions; a->name; a++)
-			all = strv_add(all, a->name);
+		const struct action *table;
+		for (size_t n = 0; (table = app_actions(app, n)); n++)
+			for (const struct action *a = table; a->name; a++)
+				all = strv_add(all, a->name);
 	} else if (str_starts(line, "preset ")) {
 		all = strv_dup(app->draft.presets);
 	} else if (str_starts(line, "language ")) {
 		for (size_t i = 0; languages[i]; i++)
 			all = strv_add(all, languages[i]->name);
-	} else if (str_starts(line, "open ")) {
+	} else if (str_starts(line, "open ") || str_starts(line, "replay ") || str_starts(line, "beside ")) {
 		FREE char *pattern = xprintf("%s*", line + word);
 		glob_t found;
 		if (glob(pattern, GLOB_MARK | GLOB_NOESCAPE, NULL, &found) == 0) {

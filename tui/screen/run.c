@@ -187,14 +187,26 @@ static void run_draw(struct app *app, const struct pane *body)
 		draw_column(app, body);
 }
 
+static void playback_words(const struct app *app, struct buf *out)
+{
+	char at[32], of[32];
+	const struct playback *p = app->playback;
+	if (playback_at_end(p))
+		buf_str(out, "This is a recording: Space plays it, 3 shows its events, 1 its code.");
+	else
+		buf_printf(out, "Recording at %s of %s, %s: Space plays and pauses, [ ] scrub, , . refusals.",
+			   clock_words(p->t_ns, at, sizeof(at)),
+			   clock_words(playback_length(p), of, sizeof(of)), playback_speed(p));
+}
+
 static void run_sentence(struct app *app, struct buf *out)
 {
 	const struct watch *w = &app->watch;
 	if (app->at_run.frozen)
 		buf_str(out,
 			"FROZEN: the picture stands still, the run goes on. p or ^S lets it move again.");
-	else if (w->ended && w->replayed)
-		buf_str(out, "This is a recording: 3 shows its events, 1 its code.");
+	else if (app->playback)
+		playback_words(app, out);
 	else if (w->ended)
 		buf_printf(out, "%s r runs it again, 3 shows its events.",
 			   w->processes_left == 0 ? "Nothing of it is left." : "");
