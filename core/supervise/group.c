@@ -77,28 +77,22 @@ static uint64_t *event_count(struct event *ev)
 					   : &ev->file.count;
 }
 
-/* Moves a string into the group's own text; what does not fit is cut there: the first event was told in full. */
-static void keep(struct group *g, size_t *used, const char **s)
+/* A string of the group's own: whole, so that what is counted says as much as what was told first. */
+static void keep(struct group *g, const char **s)
 {
-	if (!*s)
-		return;
-	size_t room = sizeof(g->text) - *used, len = strnlen(*s, room - 1);
-	char *at = g->text + *used;
-	memcpy(at, *s, len);
-	at[len] = 0;
-	*used += len + 1 < room ? len + 1 : room - 1;
-	*s = at;
+	if (*s)
+		*s = g->text[g->texts++] = xstrdup(*s);
 }
 
 static void group_keep(struct group *g, const struct event *ev)
 {
-	size_t used = 0;
+	g->texts = 0;
 	g->ev = *ev;
 	switch (ev->type) {
 	case EVENT_DENIED:
-		keep(g, &used, &g->ev.denied.command);
-		keep(g, &used, &g->ev.denied.call);
-		keep(g, &used, &g->ev.denied.error);
+		keep(g, &g->ev.denied.command);
+		keep(g, &g->ev.denied.call);
+		keep(g, &g->ev.denied.error);
 		g->ev.denied.rule = ev->denied.rule; /* the policy's own: outlives the run */
 		if (ev->denied.arg_count > ARRAY_LEN(g->args))
 			g->ev.denied.arg_count = ARRAY_LEN(g->args);
@@ -106,15 +100,15 @@ static void group_keep(struct group *g, const struct event *ev)
 			memcpy(g->args, ev->denied.args, g->ev.denied.arg_count * sizeof(g->args[0]));
 		g->ev.denied.args = g->args;
 		for (size_t k = 0; k < g->ev.denied.arg_count; k++)
-			keep(g, &used, &g->args[k].text); /* keys are the decoder's own and static */
+			keep(g, &g->args[k].text); /* keys are the decoder's own and static */
 		break;
 	case EVENT_NETWORK:
-		keep(g, &used, &g->ev.network.command);
-		keep(g, &used, &g->ev.network.address);
+		keep(g, &g->ev.network.command);
+		keep(g, &g->ev.network.address);
 		break; /* op, family, protocol are static words */
 	case EVENT_FILE:
-		keep(g, &used, &g->ev.file.command);
-		keep(g, &used, &g->ev.file.path);
+		keep(g, &g->ev.file.command);
+		keep(g, &g->ev.file.path);
 		if (ev->file.flag_count > ARRAY_LEN(g->flags))
 			g->ev.file.flag_count = ARRAY_LEN(g->flags);
 		if (ev->file.flag_count)
@@ -140,15 +134,23 @@ static struct group_table *table_of(struct groups *g, enum event_type type)
 	}
 }
 
+static void group_tell(struct group *g, struct group_table *t, struct feed *s)
+{
+	if (!g->count)
+		return;
+	*event_count(&g->ev) = g->count;
+	feed_emit(s, &g->ev);
+	t->told++;
+}
+
 /* Tells what was counted, and makes room. */
 static void table_flush(struct group_table *t, struct feed *s)
 {
 	for (size_t k = 0; k < t->used; k++) {
-		if (!t->at[k].count)
-			continue;
-		*event_count(&t->at[k].ev) = t->at[k].count;
-		feed_emit(s, &t->at[k].ev);
-		t->told++;
+		struct group *g = &t->at[k];
+		group_tell(g, t, s);
+		while (g->texts)
+			free(g->text[--g->texts]);
 	}
 	t->used = 0;
 }

@@ -48,9 +48,10 @@ void feed_done(struct feed *s);
 struct group {
 	uint64_t count;  /* since it was last told */
 	struct event ev; /* strings in `text` */
-	struct event_arg args[6];
+	struct event_arg args[8];
 	const char *flags[16];
-	char text[384];
+	char *text[12]; /* together at most what one call's decoding has room for */
+	size_t texts;
 };
 struct group_table { /* of one type of event: a flood of files hides no refused call */
 	uint64_t key[GROUPS_MAX];
