@@ -40,9 +40,14 @@ for level in $levels; do
 		like "$name: run -v" "$(belljar run -v -p blind --input "$tools" -- "$(probe_path "$level")" $try 2>&1 </dev/null)" \
 			"$list: not watched, by $key = off"
 		[ -x "${BELLJAR%/*}/belljar-screens" ] || continue
-		"${BELLJAR%/*}/belljar-screens" --replay "$(got 'o["recording"]')" --screen 3 --dump events.txt --size 200x60 \
-			</dev/null >/dev/null 2>&1
-		like "$name: the Events screen" "$(tr -s ' ' <events.txt)" "$list: not watched, by $key = off"
+		for screen in 2 3; do
+			"${BELLJAR%/*}/belljar-screens" --replay "$(got 'o["recording"]')" --screen $screen --dump picture.txt \
+				--size 200x60 </dev/null >/dev/null 2>&1
+			like "$name: screen $screen" "$(tr -s ' ' <picture.txt)" "$list: not watched, by $key = off"
+		done
+		[ "$list" = exec ] || like "$name: no meter says that all is well" \
+			"$("${BELLJAR%/*}/belljar-screens" --replay "$(got 'o["recording"]')" --screen 2 --dump picture.txt --size 120x40 </dev/null
+			cat picture.txt)" '^. DENIED .*0/s .*\?'
 	done < <(table)
 	text=$(belljar run -v -p "$level" --input "$tools" -- "$(probe_path "$level")" fds 2>&1 </dev/null)
 	like "$level: run -v: watched, and none seen" "$text" 'denied: watched, none seen; network: watched, none seen'

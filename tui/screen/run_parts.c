@@ -123,9 +123,13 @@ static void draw_source(const struct watch *w, enum meter_name m, const struct p
 	char peak[48], most[48];
 	int column = 1 + LABEL_COLUMNS;
 	if (m == METER_DENIED) {
-		pane_printf(row, 0, column, ROLE_TEXT, "total %llu: %llu calls  %llu net  %llu file",
-			    (unsigned long long) g->stopped, (unsigned long long) g->kind[EVENT_DENIED],
-			    (unsigned long long) g->stopped_net, (unsigned long long) g->stopped_file);
+		char calls[40] = "calls not watched";
+		if (!watch_is_blind(w, LIST_DENIED))
+			(void) snprintf(calls, sizeof(calls), "%llu calls",
+					(unsigned long long) g->kind[EVENT_DENIED]);
+		pane_printf(row, 0, column, ROLE_TEXT, "total %llu: %s  %llu net  %llu file",
+			    (unsigned long long) g->stopped, calls, (unsigned long long) g->stopped_net,
+			    (unsigned long long) g->stopped_file);
 		return;
 	}
 	bound_words(w, m, most, peak, sizeof(peak));
@@ -151,8 +155,12 @@ void draw_meters(const struct watch *w, const struct pane *pane, bool with_sourc
 void events_title(const struct watch *w, char *title, size_t size)
 {
 	char number[32];
-	(void) snprintf(title, size, "Events  %s stopped   3 shows all",
-			count_words(w->groups.stopped, number, sizeof(number)));
+	struct buf blind = { 0 };
+	watch_blind_lists(w, &blind);
+	(void) snprintf(title, size, "Events  %s stopped   3 shows all%s%s",
+			count_words(w->groups.stopped, number, sizeof(number)), blind.len ? "   " : "",
+			blind.len ? blind.data : "");
+	buf_done(&blind);
 }
 
 void draw_group(const struct group *g, uint64_t t_ns, const struct pane *row, enum role role)
@@ -194,14 +202,8 @@ void draw_ticker(const struct watch *w, const struct pane *pane)
 		if (!newest[count])
 			break;
 	}
-	if (count == 0) {
-		struct pane text = pane_cut(pane, 0, 1, pane->rows, pane->columns - 2);
-		struct buf words = { 0 };
-		buf_str(&words, "None so far. ");
-		watch_blind_lists(w, &words);
-		pane_wrapped(&text, 0, ROLE_TEXT, clean_scrubbed(words.data, words.len));
-		buf_done(&words);
-	}
+	if (count == 0)
+		pane_put(pane, 0, 1, ROLE_TEXT, "None so far.");
 	for (int row = 0; row < count; row++) {
 		struct pane line = pane_cut(pane, row, 0, 1, pane->columns);
 		draw_group(newest[count - 1 - row], newest[count - 1 - row]->last_ns, &line, ROLE_TEXT);

@@ -314,15 +314,16 @@ enum fact_state watch_layer(const struct watch *w, const char *name, bool *ret_s
 	return FACT_OPEN;
 }
 
-static bool is_watched(const struct clean *state)
+bool watch_is_blind(const struct watch *w, enum run_list list)
 {
-	return state->len && strcmp(state->text, LIST_WATCHED) == 0;
+	const struct clean *state = &w->lists[list];
+	return state->len && strcmp(state->text, LIST_WATCHED) != 0;
 }
 
 static void put_list(const struct watch *w, int list, struct buf *out)
 {
 	const struct clean *state = &w->lists[list];
-	buf_str(out, out->len && out->data[out->len - 1] != ' ' ? "; " : "");
+	buf_str(out, out->len ? "; " : "");
 	list_empty_words((enum run_list) list, state->len ? state->text : NULL, out);
 }
 
@@ -336,7 +337,7 @@ void watch_empty_lists(const struct watch *w, struct buf *out)
 void watch_blind_lists(const struct watch *w, struct buf *out)
 {
 	for (int i = 0; i < LIST_MAX; i++)
-		if (w->lists[i].len && !is_watched(&w->lists[i]))
+		if (watch_is_blind(w, (enum run_list) i))
 			put_list(w, i, out);
 }
 
@@ -345,8 +346,10 @@ const char *meter_word(const struct watch *w, enum meter_name m, bool *ret_warn)
 	const struct meter *meter = &w->meters[m];
 	*ret_warn = true;
 	if (m == METER_DENIED) {
+		bool blind = watch_is_blind(w, LIST_DENIED) || watch_is_blind(w, LIST_NETWORK) ||
+			     watch_is_blind(w, LIST_FILES);
 		*ret_warn = w->groups.stopped > 0;
-		return *ret_warn ? "LOOK" : "ok";
+		return *ret_warn ? "LOOK" : blind ? "?" : "ok";
 	}
 	double level = m == METER_WRITES ? known(meter->sum) : w->ended ? meter->peak : meter->value;
 	if (meter->most > 0 && level >= 0.9 * meter->most)

@@ -63,6 +63,7 @@ void watch_event(struct watch *w, const struct event *ev);
  * why. Nothing where there is none. Appended. */
 void watch_empty_lists(const struct watch *w, struct buf *out);
 void watch_blind_lists(const struct watch *w, struct buf *out);
+bool watch_is_blind(const struct watch *w, enum run_list list);
 
 const char *verdict_words(enum verdict v); /* one sentence: what that means */
 const char *verdict_badge(enum verdict v); /* "MEMORY LIMIT": for the status row */
