@@ -276,6 +276,17 @@ static bool status_is(const char *status, const char *key, uint64_t want, int ba
 	return at && strtoull(at + strlen(key), NULL, base) == want;
 }
 
+/* The seventh field of /proc/PID/stat; the second may hold anything up to its last parenthesis. */
+static bool terminal_none(pid_t pid)
+{
+	char path[40], stat[1024];
+	int tty_nr = -1;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	const char *after =
+		file_read_small(AT_FDCWD, path, stat, sizeof(stat)) > 0 ? strrchr(stat, ')') : NULL;
+	return after && sscanf(after, ") %*c %*d %*d %*d %d", &tty_nr) == 1 && tty_nr == 0;
+}
+
 int layers_verify(struct instance *i, const struct seccomp_program *filter, struct err *e)
 {
 	char path[40], status[4096];
@@ -301,6 +312,12 @@ int layers_verify(struct instance *i, const struct seccomp_program *filter, stru
 								   : "v2, a group of its own");
 	else
 		instance_layer(i, "cgroup", STATE_UNAVAILABLE, "", "none to be had: limits by other means");
+	if (terminal_none(i->target_pid))
+		instance_layer(
+			i, "terminal", STATE_ON, "tty_nr 0 in /proc",
+			"no controlling terminal; what it prints is scrubbed before one of yours sees it");
+	else
+		instance_layer(i, "terminal", STATE_PARTIAL, "", "it may have a controlling terminal");
 	instance_layer(i, "rlimit", STATE_ON, "read back from /proc",
 		       "open files, file size, CPU time, no core files");
 	return 0;

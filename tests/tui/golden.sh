@@ -37,6 +37,15 @@ cat >"$scratch/filtered" <<'KEYS'
 :filter net
 s
 KEYS
+cat >"$scratch/raw" <<'KEYS'
+3 t
+Down Down X
+KEYS
+cat >"$scratch/output" <<'KEYS'
+3
+:filter shadow
+o
+KEYS
 cat >"$scratch/found" <<'KEYS'
 :find urlopen
 n
@@ -71,6 +80,8 @@ picture run-one-1x1 under-attack --screen 2 --size 1x1
 picture events-120x40 under-attack --screen 3 --size 120x40
 picture events-chosen-80x24 under-attack --size 80x24 --script "$scratch/chosen"
 picture events-filtered-80x24 under-attack --size 80x24 --script "$scratch/filtered"
+picture events-raw-80x24 under-attack --size 80x24 --script "$scratch/raw"
+picture events-output-80x24 under-attack --size 80x24 --script "$scratch/output"
 picture boundary-80x24 under-attack --size 80x24 --script "$scratch/boundary"
 picture found-80x24 under-attack --size 80x24 --script "$scratch/found"
 picture help-80x24 under-attack --size 80x24 --script "$scratch/help"

@@ -175,6 +175,25 @@ static void test_words_for_all(void **state)
 	}
 }
 
+static void test_one_by_one_the_newest_are_kept(void **state)
+{
+	(void) state;
+	struct groups g;
+	groups_init(&g, false);
+	for (uint64_t i = 0; i < RAW_MAX + 3; i++) {
+		struct event ev = denied(i % 2 ? "ptrace" : "mount", i, 1 + i % 2);
+		groups_add(&g, &ev);
+	}
+	assert_int_equal(g.count, 2);
+	assert_int_equal(g.raw_next, RAW_MAX + 3);
+	const struct raw *newest = &g.raw[(g.raw_next - 1) % RAW_MAX], *oldest = &g.raw[g.raw_next % RAW_MAX];
+	assert_int_equal(newest->t_ns, RAW_MAX + 2);
+	assert_string_equal(g.at[newest->group].call.text, "mount");
+	assert_int_equal(oldest->t_ns, 3);
+	assert_int_equal(oldest->count, 2);
+	groups_done(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +201,7 @@ int main(void)
 		cmocka_unit_test(test_another_outcome_is_another_row),
 		cmocka_unit_test(test_flood_is_bounded_and_counted),
 		cmocka_unit_test(test_hostile_strings),
+		cmocka_unit_test(test_one_by_one_the_newest_are_kept),
 		cmocka_unit_test(test_filter),
 		cmocka_unit_test(test_how_to_allow),
 		cmocka_unit_test(test_words_for_all),

@@ -177,6 +177,23 @@ static void test_find(void **state)
 	ring_done(&r);
 }
 
+static void test_at_a_moment(void **state)
+{
+	(void) state;
+	struct ring r;
+	ring_init(&r, SIZE, SLOTS, false);
+	assert_int_equal(ring_at(&r, 5), 0);
+	for (uint64_t t = 10; t <= 40; t += 10) {
+		r.now_ns = t;
+		add(&r, 0, "line\n");
+	}
+	assert_int_equal(ring_at(&r, 0), 0);
+	assert_int_equal(ring_at(&r, 20), 1);
+	assert_int_equal(ring_at(&r, 21), 2);
+	assert_int_equal(ring_at(&r, 99), 3); /* after the last: the newest */
+	ring_done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +205,7 @@ int main(void)
 		cmocka_unit_test(test_unfinished_is_shown_at_the_end),
 		cmocka_unit_test(test_flood_is_bounded),
 		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_at_a_moment),
 	};
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		return 1;

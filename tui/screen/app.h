@@ -88,10 +88,11 @@ struct run_state {
 struct events_state {
 	size_t selected, top, rows, shown; /* positions in the list as filtered and sorted */
 	size_t hidden;                     /* quiet ones that are left out */
-	bool full, by_count, on_detail, all;
+	size_t put_away;                   /* those that the person hid */
+	bool full, by_count, on_detail, all, raw;
 	int detail_top;
 	char filter[128];
-	uint32_t order[GROUPS_MAX];
+	uint32_t order[GROUPS_MAX]; /* of groups, or of raw events */
 };
 
 struct intake { /* code that arrives on standard input */

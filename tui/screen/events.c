@@ -14,6 +14,7 @@
 
 #define WIDE        110
 #define DETAIL_ROWS 8
+_Static_assert(RAW_MAX <= GROUPS_MAX, "one order serves both lists");
 
 static int by_count(const void *a, const void *b, void *groups)
 {
@@ -24,21 +25,49 @@ static int by_count(const void *a, const void *b, void *groups)
 	return x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
 }
 
+static const struct group *group_of_row(const struct app *app, size_t row)
+{
+	const struct groups *g = &app->watch.groups;
+	uint32_t at = app->at_events.order[row];
+	return app->at_events.raw ? &g->at[g->raw[at].group] : &g->at[at];
+}
+
+static bool row_wanted(struct events_state *s, const struct group *g)
+{
+	if (!group_matches(g, s->filter))
+		return false;
+	if (g->hidden)
+		s->put_away++;
+	else if (!s->all && group_quiet(g))
+		s->hidden++;
+	else
+		return true;
+	return false;
+}
+
+/* One row an event, as they came: the newest of them. */
+static void make_raw_order(struct app *app)
+{
+	struct events_state *s = &app->at_events;
+	const struct groups *g = &app->watch.groups;
+	uint64_t first = g->raw_next > RAW_MAX ? g->raw_next - RAW_MAX : 0;
+	for (uint64_t n = first; n < g->raw_next; n++)
+		if (row_wanted(s, &g->at[g->raw[n % RAW_MAX].group]))
+			s->order[s->shown++] = (uint32_t) (n % RAW_MAX);
+}
+
 /* The list as it is shown now: filtered, and in the chosen order. It is at most a few thousand rows. */
 static void make_order(struct app *app)
 {
 	struct events_state *s = &app->at_events;
 	struct groups *g = &app->watch.groups;
-	s->shown = s->hidden = 0;
-	for (size_t i = 0; i < g->count; i++) {
-		if (!group_matches(&g->at[i], s->filter))
-			continue;
-		if (!s->all && group_quiet(&g->at[i]))
-			s->hidden++;
-		else
+	s->shown = s->hidden = s->put_away = 0;
+	if (s->raw)
+		make_raw_order(app);
+	for (size_t i = 0; !s->raw && i < g->count; i++)
+		if (row_wanted(s, &g->at[i]))
 			s->order[s->shown++] = (uint32_t) i;
-	}
-	if (s->by_count)
+	if (s->by_count && !s->raw)
 		qsort_r(s->order, s->shown, sizeof(s->order[0]), by_count, g->at);
 	if (s->selected >= s->shown)
 		s->selected = s->shown ? s->shown - 1 : 0;
@@ -47,7 +76,14 @@ static void make_order(struct app *app)
 static const struct group *selected(const struct app *app)
 {
 	const struct events_state *s = &app->at_events;
-	return s->selected < s->shown ? &app->watch.groups.at[s->order[s->selected]] : NULL;
+	return s->selected < s->shown ? group_of_row(app, s->selected) : NULL;
+}
+
+/* When the chosen row happened: of a group, the first time. */
+static uint64_t row_ns(const struct app *app, size_t row)
+{
+	const struct events_state *s = &app->at_events;
+	return s->raw ? app->watch.groups.raw[s->order[row]].t_ns : group_of_row(app, row)->first_ns;
 }
 
 /* An empty list must not sound like safety: it says whether anybody was watching. */
@@ -94,8 +130,10 @@ static void draw_list(struct app *app, const struct pane *pane)
 		struct pane row = pane_cut(pane, i, 0, 1, pane->columns);
 		if (chosen)
 			pane_paint(&row, 0, 0, row.columns, ROLE_SELECTED);
-		const struct group *g = &app->watch.groups.at[s->order[s->top + (size_t) i]];
-		draw_group(g, g->first_ns, &row, chosen ? ROLE_SELECTED : ROLE_TEXT);
+		struct group g = *group_of_row(app, s->top + (size_t) i);
+		if (s->raw)
+			g.count = app->watch.groups.raw[s->order[s->top + (size_t) i]].count;
+		draw_group(&g, row_ns(app, s->top + (size_t) i), &row, chosen ? ROLE_SELECTED : ROLE_TEXT);
 		if (chosen) {
 			pane_put(&row, 0, 0, ROLE_SELECTED, ">");
 			pane_cursor(&row, 0, 0);
@@ -160,11 +198,18 @@ static void list_title(const struct app *app, char *title, size_t size)
 	const struct groups *g = &app->watch.groups;
 	const struct events_state *s = &app->at_events;
 	char kept[32];
-	size_t len =
-		(size_t) snprintf(title, size, "Events  %zu kind%s, %s", s->shown, s->shown == 1 ? "" : "s",
-				  s->by_count ? "most often first" : "in order of time");
+	size_t len = (size_t) snprintf(title, size,
+				       s->raw ? "Events  %zu, one by one%s%s" : "Events  %zu kind%s, %s",
+				       s->shown, s->raw || s->shown == 1 ? "" : "s",
+				       s->raw        ? ""
+				       : s->by_count ? "most often first"
+						     : "in order of time");
 	if (s->hidden)
 		len += (size_t) snprintf(title + len, size - len, "  %zu quiet ones: a shows", s->hidden);
+	if (s->put_away && len < size)
+		len += (size_t) snprintf(title + len, size - len, "  %zu hidden: U shows", s->put_away);
+	if (s->raw && g->raw_next > RAW_MAX && len < size)
+		len += (size_t) snprintf(title + len, size - len, "  the newest %d", RAW_MAX);
 	if (g->not_kept && len < size)
 		(void) snprintf(title + len, size - len, "  %s more not kept",
 				count_words(g->not_kept, kept, sizeof(kept)));
@@ -245,7 +290,7 @@ static bool events_find(struct app *app, const char *text, bool back)
 	make_order(app);
 	for (size_t i = 1; i <= s->shown; i++) {
 		size_t at = (s->selected + (back ? s->shown - i : i)) % s->shown;
-		if (group_matches(&app->watch.groups.at[s->order[at]], text)) {
+		if (group_matches(group_of_row(app, at), text)) {
 			s->selected = at;
 			return true;
 		}
@@ -306,6 +351,52 @@ static void all(struct app *app, const char *argument)
 					: "Without files that were simply opened or absent.");
 }
 
+static void raw(struct app *app, const char *argument)
+{
+	struct events_state *s = &app->at_events;
+	(void) argument;
+	s->raw = !s->raw;
+	s->selected = s->top = 0;
+	app_say(app,
+		s->raw ? "Each event by itself, as it came." : "What is alike is one row, with a count.");
+}
+
+static void hide(struct app *app, const char *argument)
+{
+	const struct group *g = selected(app);
+	(void) argument;
+	if (!g)
+		return;
+	app->watch.groups.at[g - app->watch.groups.at].hidden = true;
+	app_say(app, "Hidden: %.*s. U shows all again.", (int) g->what.len, g->what.text);
+}
+
+static void unhide(struct app *app, const char *argument)
+{
+	struct groups *g = &app->watch.groups;
+	(void) argument;
+	for (size_t i = 0; i < g->count; i++)
+		g->at[i].hidden = false;
+}
+
+/* What the program printed when this happened, or next. */
+static void at_output(struct app *app, const char *argument)
+{
+	struct run_state *run = &app->at_run;
+	const struct ring *r = &app->watch.output;
+	(void) argument;
+	if (!selected(app) || r->next == r->first) {
+		app_say(app, selected(app) ? "It printed nothing." : "No event is chosen.");
+		return;
+	}
+	uint64_t line = ring_at(r, row_ns(app, app->at_events.selected));
+	run->found = line + 1;
+	run->staying = true;
+	run->top = line > r->first + run->rows / 2 ? line - run->rows / 2 : r->first;
+	app_show(app, &run_view);
+	app_say(app, "The output at that moment. - goes back to the event.");
+}
+
 static void pane(struct app *app, const char *argument)
 {
 	(void) argument;
@@ -319,6 +410,10 @@ static const struct action actions[] = {
 	{ "filter-off", NULL, "show all events again", filter_off },
 	{ "sort", NULL, "by first time, or by how often", sort },
 	{ "all", NULL, "with or without files that were simply opened or absent", all },
+	{ "raw", NULL, "each event by itself, or grouped", raw },
+	{ "hide", NULL, "put rows like the chosen one away", hide },
+	{ "unhide", NULL, "show what was put away", unhide },
+	{ "at-output", NULL, "the output at that moment", at_output },
 	{ "pane", NULL, "the other pane takes the arrow keys", pane },
 	{ .name = NULL },
 };

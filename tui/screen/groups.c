@@ -18,6 +18,7 @@ void groups_init(struct groups *g, bool ascii)
 	*g = (struct groups){ .ascii = ascii };
 	g->at = xcalloc(GROUPS_MAX, sizeof(*g->at));
 	g->slots = xcalloc(SLOTS, sizeof(*g->slots));
+	g->raw = xcalloc(RAW_MAX, sizeof(*g->raw));
 }
 
 void groups_done(struct groups *g)
@@ -30,6 +31,7 @@ void groups_done(struct groups *g)
 	}
 	free(g->at);
 	free(g->slots);
+	free(g->raw);
 	*g = (struct groups){ 0 };
 }
 
@@ -200,6 +202,7 @@ void groups_add(struct groups *g, const struct event *ev)
 	group->count += count;
 	group->last_ns = ev->t_ns;
 	group->touched = ++g->touches;
+	g->raw[g->raw_next++ % RAW_MAX] = (struct raw){ ev->t_ns, count, *slot - 1 };
 }
 
 static bool holds(struct clean text, const char *part)

@@ -25,11 +25,20 @@ struct group {
 	struct clean who;  /* "python3[4]", the first one */
 	struct clean why;  /* "EPERM by default:debug"; may be empty */
 	struct clean call; /* the bare name of the call; may be empty */
+	bool hidden;       /* the person does not want to see it */
+};
+
+#define RAW_MAX 4096
+struct raw { /* one event as it came */
+	uint64_t t_ns, count;
+	uint32_t group;
 };
 
 struct groups {
 	struct group *at;
 	uint32_t *slots; /* hash table of indexes + 1 */
+	struct raw *raw; /* the newest RAW_MAX, a ring; raw_next: how many came */
+	uint64_t raw_next;
 	size_t count;
 	uint64_t events, not_kept, touches;
 	uint64_t kind[EVENT_TYPE_MAX]; /* how many events of each type, counts within events included */

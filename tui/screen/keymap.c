@@ -48,6 +48,10 @@ const struct binding bindings[] = {
 	{ EVENTS, { 's' }, "sort", WHEN_RAN, "Sort", "by first time, or by how often" },
 	{ EVENTS, { 'a' }, "all", WHEN_RAN, "All",
 	  "with or without files that were simply opened or absent" },
+	{ EVENTS, { 'o' }, "at-output", WHEN_RAN, "Output then", "the output at the moment of the chosen event" },
+	{ EVENTS, { 't' }, "raw", WHEN_RAN, "One by one", "each event by itself, or what is alike in one row" },
+	{ EVENTS, { 'X' }, "hide", WHEN_RAN, NULL, "put rows like the chosen one away" },
+	{ EVENTS, { 'U' }, "unhide", WHEN_RAN, NULL, "show what was put away" },
 	{ EVENTS, { K_TAB, K_BACK_TAB }, "pane", WHEN_ALWAYS, NULL, "the other pane takes the arrow keys" },
 
 	{ COMPARE, { 'r' }, "compare", WHEN_CODE, "Run each", "run the staged code under each preset" },

@@ -61,7 +61,8 @@ static void begin_line(struct ring *r, int stream)
 	if (offset + RING_LINE_MAX > r->size)
 		r->end += r->size - offset;
 	make_room(r, r->end + RING_LINE_MAX);
-	r->lines[r->next++ % r->line_slots] = (struct ring_line){ .start = r->end, .error = stream != 0 };
+	r->lines[r->next++ % r->line_slots] =
+		(struct ring_line){ .start = r->end, .t_ns = r->now_ns, .error = stream != 0 };
 	r->open = true;
 	r->restart = false;
 	r->open_stream = stream;
@@ -161,6 +162,19 @@ void ring_end(struct ring *r)
 		add_scrubbed(r, i);
 	}
 	r->open = false;
+}
+
+uint64_t ring_at(const struct ring *r, uint64_t t_ns)
+{
+	uint64_t low = r->first, high = r->next;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		if (ring_line(r, middle)->t_ns < t_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low == r->next && low > r->first ? low - 1 : low;
 }
 
 uint64_t ring_find(const struct ring *r, uint64_t from, bool back, const char *text)

@@ -21,6 +21,7 @@
 
 struct ring_line {
 	uint64_t start; /* byte number since the beginning; its place in the ring is that modulo the size */
+	uint64_t t_ns;  /* when it began */
 	uint32_t len;
 	uint32_t over : 31; /* KiB beyond what is kept, rounded up */
 	uint32_t error : 1; /* came on the second stream */
@@ -32,6 +33,7 @@ struct ring {
 	size_t size, line_slots;
 	uint64_t first, next; /* line numbers: first kept, one past the newest */
 	uint64_t end;         /* where the next byte goes */
+	uint64_t now_ns;      /* the time of what comes; the owner sets it */
 	uint64_t bytes;       /* all that came */
 	uint64_t removed;     /* escape sequences that the scrubber took out, colours left aside */
 	bool open, restart;   /* the newest line has no newline yet; its next text replaces it */
@@ -49,5 +51,7 @@ void ring_end(struct ring *r); /* the streams are over: what was unfinished is s
 /* ring_text: a kept line; its number is from ring.first to ring.next - 1. Borrows until the next ring_add. */
 struct clean ring_text(const struct ring *r, uint64_t number);
 const struct ring_line *ring_line(const struct ring *r, uint64_t number);
+/* ring_at: the first kept line that began at that time or later; the newest where all are earlier. */
+uint64_t ring_at(const struct ring *r, uint64_t t_ns);
 /* ring_find: the nearest line at or after (before: back) `from` that holds the text. UINT64_MAX: none. */
 uint64_t ring_find(const struct ring *r, uint64_t from, bool back, const char *text);

@@ -81,7 +81,7 @@ static void draw_welcome(const struct pane *body)
  * meters. */
 static void draw_column(struct app *app, const struct pane *body)
 {
-	char output[160], events[80], meters[60];
+	char output[160], events[80], meters[160];
 	struct watch *w = &app->watch;
 	int result_rows = w->ended ? result_height(w, body->columns - 4) : 0;
 	int left = body->rows - 2 - OUTPUT_ROWS_LEAST;
@@ -89,11 +89,11 @@ static void draw_column(struct app *app, const struct pane *body)
 	struct section *at = s, *meter = NULL, *out, *result = NULL, *ticker = NULL;
 	bool show_result = result_rows && left >= result_rows + 1;
 	left -= show_result ? result_rows + 1 : 0;
-	if (left >= METER_MAX + 1) {
-		left -= METER_MAX + 1;
+	if (left >= METER_MAX + 2) {
+		left -= METER_MAX + 2;
 		meter = at++;
 		meters_title(w, body->columns - 2, false, meters, sizeof(meters));
-		*meter = (struct section){ .title = meters, .rows = METER_MAX };
+		*meter = (struct section){ .title = meters, .rows = METER_MAX + 1 };
 	}
 	out = at++;
 	output_title(app, output, sizeof(output));
@@ -108,8 +108,11 @@ static void draw_column(struct app *app, const struct pane *body)
 		*ticker = (struct section){ .title = events, .rows = left >= 14 ? 5 : 3 };
 	}
 	box_stack(body, s, (int) (at - s), BOX_CLOSED);
-	if (meter)
+	if (meter) {
+		struct pane line = pane_cut(&meter->in, METER_MAX, 0, 1, meter->in.columns);
 		draw_meters(w, &meter->in, false);
+		draw_boundary_line(w, &line);
+	}
 	draw_output(app, &out->in);
 	if (result)
 		draw_result(w, &result->in);
@@ -119,7 +122,7 @@ static void draw_column(struct app *app, const struct pane *body)
 
 static void draw_wide(struct app *app, const struct pane *body)
 {
-	char output[160], events[80], meters_words[60];
+	char output[160], events[80], meters_words[160];
 	struct watch *w = &app->watch;
 	int result_rows = w->ended ? result_height(w, body->columns - 4) : 0;
 	int bottom_rows = 5 + 2 + (result_rows ? result_rows + 1 : 0);
@@ -133,7 +136,8 @@ static void draw_wide(struct app *app, const struct pane *body)
 	struct section l[2] = { { .title = meters_words, .rows = 2 * METER_MAX },
 				{ .title = output, .rows = -1, .focus = true } };
 	struct section r[2] = { { .title = "Boundary in force", .rows = -1 },
-				{ .title = "Limits", .rows = w->limit_count } };
+				{ .title = "Limits",
+				  .rows = w->limit_count < left.rows / 2 ? w->limit_count : left.rows / 2 } };
 	struct section b[2] = { { .title = "Result", .rows = result_rows }, { .title = events, .rows = 5 } };
 	box_stack(&left, l, 2, BOX_BOTTOM_OPEN);
 	box_stack(&right, r, 2, BOX_BOTTOM_OPEN);

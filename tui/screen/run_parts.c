@@ -24,12 +24,81 @@ static int spark_columns(int columns, bool with_source)
 	return room < 0 ? 0 : room > SPARK_COLUMNS ? SPARK_COLUMNS : room;
 }
 
+/* Where the numbers come from, and how old they are when they should be younger. */
+static void sources_words(const struct watch *w, char *words, size_t size)
+{
+	struct clean last = { NULL, 0 };
+	size_t len = 0;
+	words[0] = '\0';
+	for (int m = 0; m < METER_MAX && len < size; m++) {
+		struct clean source = w->meters[m].source;
+		if (source.len == 0 || (last.text && strcmp(last.text, source.text) == 0))
+			continue;
+		len += (size_t) snprintf(words + len, size - len, "%s%.*s", len ? ", " : "  from ",
+					 (int) source.len, source.text);
+		last = source;
+	}
+	uint64_t age_ns = w->meter_ns && w->t_ns > w->meter_ns ? w->t_ns - w->meter_ns : 0;
+	if (age_ns >= NS_PER_S && !w->ended && len < size)
+		(void) snprintf(words + len, size - len, "  %llu s old",
+				(unsigned long long) (age_ns / NS_PER_S));
+}
+
 void meters_title(const struct watch *w, int columns, bool with_source, char *title, size_t size)
 {
 	int sparks = spark_columns(columns, with_source);
 	unsigned step = series_step(w->t_ns, sparks);
-	(void) snprintf(title, size, "Meters, last %.*f s", step == SERIES_STEP_MAX ? 0 : 1,
-			(double) sparks * step / 10);
+	char sources[120];
+	sources_words(w, sources, sizeof(sources));
+	int len = snprintf(title, size, "Meters, last %.*f s", step == SERIES_STEP_MAX ? 0 : 1,
+			   (double) sparks * step / 10);
+	if (len + (int) strlen(sources) + 6 < columns)
+		(void) snprintf(title + len, size - (size_t) len, "%s", sources);
+}
+
+/* One word for each part of the boundary, from the run's own start event: what it does not say is a question mark. What
+ * is the host's own stands out. */
+static int boundary_word(const struct watch *w, const struct pane *row, int column, const char *label,
+			 const char *layer, const char *on, const char *off)
+{
+	bool said, vm_said;
+	enum fact_state state = watch_layer(w, layer, &said);
+	bool in_vm = watch_layer(w, "vm", &vm_said) == FACT_HOLDS && vm_said;
+	bool holds = said && (state == FACT_HOLDS || state == FACT_PARTLY);
+	column = pane_printf(row, 0, column, ROLE_TEXT, "%s ", label);
+	column = pane_put(row, 0, column, holds || in_vm ? ROLE_STRONG : ROLE_UNKNOWN,
+			  holds || in_vm   ? state == FACT_PARTLY ? "PARTLY" : on
+			  : w->layer_count ? off
+					   : "?");
+	return column + 2;
+}
+
+static const char *wall_words(const struct watch *w, char *buf, size_t size)
+{
+	for (int i = 0; i < w->limit_count; i++)
+		if (strcmp(w->limits[i].name.text, "wall") == 0) {
+			(void) snprintf(buf, size, "%.*s", (int) strcspn(w->limits[i].words.text, ","),
+					w->limits[i].words.text);
+			return buf;
+		}
+	return "?";
+}
+
+void draw_boundary_line(const struct watch *w, const struct pane *row)
+{
+	char wall[40];
+	bool wide = row->columns >= 100; /* else the row of the status has these two */
+	int column = boundary_word(w, row, 1, "files", "mount-ns", "own view", "HOST'S");
+	column = boundary_word(w, row, column, "processes", "pid-ns", "own", "HOST'S");
+	if (wide)
+		column = boundary_word(w, row, column, "network", "net-ns", "none", "HOST'S");
+	column = boundary_word(w, row, column, "user", "user-ns", "own", "HOST'S");
+	column = boundary_word(w, row, column, "calls", "seccomp", "filtered", "ALL");
+	if (wide)
+		column = boundary_word(w, row, column, "kernel", "vm", "own", "SHARED");
+	column = boundary_word(w, row, column, "tty", "terminal", "none", "?");
+	column = pane_put(row, 0, column, ROLE_TEXT, "time ");
+	pane_printf(row, 0, column, ROLE_STRONG, "%s", wall_words(w, wall, sizeof(wall)));
 }
 
 static const char *amount(enum meter_name m, double value, char *buf, size_t size)

@@ -14,6 +14,9 @@
 void meters_title(const struct watch *w, int columns, bool with_source, char *title, size_t size);
 void draw_meters(const struct watch *w, const struct pane *pane, bool with_source);
 
+/* draw_boundary_line: what isolates the run, a word for each part of it. */
+void draw_boundary_line(const struct watch *w, const struct pane *row);
+
 void events_title(const struct watch *w, char *title, size_t size);
 void draw_ticker(const struct watch *w, const struct pane *pane);
 /* draw_group: one row of a list of events. */

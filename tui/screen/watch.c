@@ -187,6 +187,7 @@ static double known(uint64_t value)
 
 static void on_meter(struct watch *w, const struct event *ev)
 {
+	w->meter_ns = ev->t_ns;
 	static const char *const keys[METER_MAX] = { "cpu_ns", "memory", "processes", "written", "" };
 	meter_set(w, METER_CPU, ev->meter.cpu_pct < 0 ? SERIES_UNKNOWN : ev->meter.cpu_pct, SERIES_UNKNOWN);
 	meter_set(w, METER_MEMORY, known(ev->meter.memory), known(ev->meter.memory_peak));
@@ -253,6 +254,7 @@ void watch_event(struct watch *w, const struct event *ev)
 		w->list_some[list] = true;
 	if (ev->t_ns > w->t_ns)
 		w->t_ns = ev->t_ns;
+	w->output.now_ns = ev->t_ns;
 	if (ev->type == EVENT_START)
 		on_start(w, ev);
 	else if (ev->type == EVENT_OUTPUT)

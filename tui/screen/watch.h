@@ -36,8 +36,9 @@ struct meter {
 struct watch {
 	bool ascii;
 	bool started, ended, paused, replayed;
-	unsigned number; /* the how-manieth run of this session */
-	uint64_t t_ns;   /* the run's own clock: newest event, or now */
+	unsigned number;   /* the how-manieth run of this session */
+	uint64_t t_ns;     /* the run's own clock: newest event, or now */
+	uint64_t meter_ns; /* when the meters were last read; 0: not yet */
 	struct clean title, preset, backend, language, recording;
 	struct fact layers[FACTS_MAX], limits[FACTS_MAX];
 	struct clean lists[LIST_MAX]; /* as the start said of each: LIST_WATCHED, why not, or nothing */
