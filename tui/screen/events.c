@@ -363,8 +363,9 @@ static void raw(struct app *app, const char *argument)
 
 static void hide(struct app *app, const char *argument)
 {
-	const struct group *g = selected(app);
 	(void) argument;
+	make_order(app); /* what is chosen now, not what was when the last frame was drawn */
+	const struct group *g = selected(app);
 	if (!g)
 		return;
 	app->watch.groups.at[g - app->watch.groups.at].hidden = true;
@@ -385,6 +386,7 @@ static void at_output(struct app *app, const char *argument)
 	struct run_state *run = &app->at_run;
 	const struct ring *r = &app->watch.output;
 	(void) argument;
+	make_order(app);
 	if (!selected(app) || r->next == r->first) {
 		app_say(app, selected(app) ? "It printed nothing." : "No event is chosen.");
 		return;
