@@ -70,7 +70,8 @@ static void ladder_process(struct instance *i, struct ladder *ret)
 	}
 	if (limit[LIMIT_OPEN_FILES] != UNLIMITED) {
 		rlimit_add(ret, RLIMIT_NOFILE, limit[LIMIT_OPEN_FILES], limit[LIMIT_OPEN_FILES]);
-		limit_set(i, LIMIT_OPEN_FILES, GRADE_KERNEL, "RLIMIT_NOFILE");
+		limit_set(i, LIMIT_OPEN_FILES, GRADE_KERNEL,
+			  "RLIMIT_NOFILE; a refusal is not told to anyone but the program");
 	}
 	if (limit[LIMIT_FILE_SIZE] != UNLIMITED) {
 		rlimit_add(ret, RLIMIT_FSIZE, limit[LIMIT_FILE_SIZE], limit[LIMIT_FILE_SIZE]);

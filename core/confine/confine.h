@@ -194,12 +194,19 @@ int ns_cgroup(struct err *e);
 int ns_loopback_up(struct err *e);
 int ns_counts(struct err *e); /* in a new user namespace with a /proc of its own */
 
+/*
+ * rlimit_cpu_used: what the kernel compares with RLIMIT_CPU for a process: whole ticks. On a busy machine that is other
+ * than what was run, which getrusage(2) tells. Of a child that ended too, until it is waited for; else UINT64_MAX.
+ */
+uint64_t rlimit_cpu_used(pid_t pid);
+
 /* What travels over the start socket, child to parent, each in one message. */
 enum sync_type { SYNC_READY = 1, SYNC_LISTENER, SYNC_ERROR, SYNC_EXIT };
 struct sync_msg {
 	enum sync_type type;
 	int32_t value;          /* listener: its number in the child; exit: the wait status */
 	uint64_t tasks;         /* exit: of the run when its target ended, itself not counted, or UINT64_MAX */
+	uint64_t rlimit_cpu_ns; /* exit: see rlimit_cpu_used() */
 	uint64_t written;       /* exit: bytes written by the whole tree, or UINT64_MAX */
 	struct err err;
 };

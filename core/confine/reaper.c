@@ -78,6 +78,8 @@ static uint64_t reaper_tasks(void)
 static _Noreturn void reaper_main(pid_t target, int sync_fd)
 {
 	int status = 0, st;
+	uint64_t cpu_ns = UINT64_MAX;
+	siginfo_t child;
 	pid_t pid;
 	/* Before hiding: an undumpable process may not open its own any more, once it is open it may read it. */
 	int io_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
@@ -92,16 +94,23 @@ static _Noreturn void reaper_main(pid_t target, int sync_fd)
 		close_range((unsigned) sync_fd + 1, (unsigned) io_fd - 1, 0);
 	close_range((unsigned) (io_fd < 0 ? sync_fd : io_fd) + 1, ~0U, 0);
 	do {
-		pid = waitpid(-1, &st, 0);
+		child.si_pid = 0;
+		if (waitid(P_ALL, 0, &child, WEXITED | WNOWAIT) == 0 && child.si_pid == target)
+			cpu_ns = rlimit_cpu_used(target);
+		pid = waitpid(child.si_pid ? child.si_pid : -1, &st, 0);
 		if (pid == target)
 			status = st;
 	} while (pid != target && (pid > 0 || errno == EINTR));
-	uint64_t tasks = status != 0 ? reaper_tasks() : UINT64_MAX;
+	uint64_t tasks = reaper_tasks();
 	kill(-1, SIGKILL); /* all of this namespace but ourselves */
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
 	struct sync_msg m = {
-		.type = SYNC_EXIT, .value = status, .tasks = tasks, .written = reaper_written(io_fd)
+		.type = SYNC_EXIT,
+		.value = status,
+		.tasks = tasks,
+		.rlimit_cpu_ns = cpu_ns,
+		.written = reaper_written(io_fd),
 	};
 	(void) sync_send(sync_fd, &m); /* where it fails nobody is left to be told */
 	_exit(0);

@@ -2,7 +2,7 @@
 /*
  * RLIMIT_FSIZE leaves no trace of its own: a program that ignores SIGXFSZ gets EFBIG and may end in any way. What it
  * leaves is a file of exactly the limit's size, all of it written: one that was only made that long has no blocks and
- * never met the limit. Looked for once, after a run that failed, within bounds.
+ * never met the limit, and one that came with the inputs kept its older time. Looked for once, at the end, within bounds.
  */
 #include "core/supervise/evidence.h"
 
@@ -19,14 +19,17 @@
 
 struct search {
 	uint64_t size;
+	struct timespec began;
 	unsigned looks;
 };
 
 /* A block is 512 bytes here. A file system may round up, never down; one that compresses would hide a file from us. */
-static bool met_limit(const struct stat *st, uint64_t size)
+static bool met_limit(const struct search *s, const struct stat *st)
 {
-	return S_ISREG(st->st_mode) && (uint64_t) st->st_size == size &&
-	       (uint64_t) st->st_blocks >= size / 512;
+	bool older = st->st_mtim.tv_sec < s->began.tv_sec ||
+		     (st->st_mtim.tv_sec == s->began.tv_sec && st->st_mtim.tv_nsec < s->began.tv_nsec);
+	return S_ISREG(st->st_mode) && (uint64_t) st->st_size == s->size &&
+	       (uint64_t) st->st_blocks >= s->size / 512 && !older;
 }
 
 static bool search_folder(struct search *s, int parent, const char *name, int depth)
@@ -43,7 +46,7 @@ static bool search_folder(struct search *s, int parent, const char *name, int de
 		s->looks++;
 		if (fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		found = met_limit(&st, s->size);
+		found = met_limit(s, &st);
 		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
 			found = search_folder(s, dirfd(dir), d->d_name, depth + 1);
 	}
@@ -51,10 +54,10 @@ static bool search_folder(struct search *s, int parent, const char *name, int de
 	return found;
 }
 
-bool evidence_file_at_limit(const struct instance *i, uint64_t size)
+bool evidence_file_at_limit(const struct instance *i, uint64_t size, const struct timespec *began)
 {
 	static const char *const places[] = { "workspace", "tmp", "home", "out", "dev/shm" };
-	struct search s = { .size = size };
+	struct search s = { .size = size, .began = *began };
 	if (i->temp_dir)
 		return search_folder(&s, AT_FDCWD, i->temp_dir, 0);
 	for (size_t k = 0; i->root_dirfd >= 0 && k < ARRAY_LEN(places); k++)

@@ -37,10 +37,10 @@ static void memfd_add(struct memfds *f, int dirfd, const char *fd)
 	f->at[f->count++] = (struct memfd){ st.st_dev, st.st_ino, (uint64_t) st.st_blocks * 512, false };
 }
 
-void memfds_of_process(struct memfds *f, int proc_dirfd, const char *pid)
+void memfds_of_process(struct memfds *f, int proc_dirfd, const char *folder)
 {
-	char path[32];
-	snprintf(path, sizeof(path), "%.12s/fd", pid);
+	char path[TREE_FOLDER + 8];
+	snprintf(path, sizeof(path), "%s/fd", folder);
 	int fd = openat(proc_dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir) {
@@ -56,12 +56,12 @@ void memfds_of_process(struct memfds *f, int proc_dirfd, const char *pid)
 
 /* "start-end perms offset major:minor inode  path"; the numbers of its file system are told apart by the inode alone:
  * a wrong match only takes a memfd for one that is in the proportional sizes too. */
-void memfds_mapped_by(struct memfds *f, int proc_dirfd, const char *pid)
+void memfds_mapped_by(struct memfds *f, int proc_dirfd, const char *folder)
 {
-	char path[32];
+	char path[TREE_FOLDER + 8];
 	FREE char *text = NULL;
 	size_t len;
-	snprintf(path, sizeof(path), "%.12s/maps", pid);
+	snprintf(path, sizeof(path), "%s/maps", folder);
 	if (file_read(proc_dirfd, path, MAPS_MAX, &text, &len, NULL) < 0)
 		return;
 	for (char *line = text, *next; line && *line; line = next) {

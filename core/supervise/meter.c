@@ -11,9 +11,6 @@
 
 #include "core/confine/confine.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,51 +23,12 @@ struct sums { /* over the processes of the run that are there now; memory in KiB
 	struct memfds *memfds; /* NULL: the run has none */
 };
 
-typedef void (*process_fn)(void *arg, int proc_dirfd, const char *pid, bool ours);
-
-/* The host's /proc: whatever descends from us. A daemon's parent is gone, so that it is the child of the subreaper,
- * which we are; and a child may be another thread's than the first. */
-static void each_descendant(pid_t helper, process_fn fn, void *arg)
-{
-	CLOSE_FD int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char name[16];
-	pid_t *list;
-	size_t count = proc < 0 ? 0 : family_list(getpid(), &list);
-	if (proc < 0)
-		return;
-	for (size_t k = 0; k < count; k++) {
-		if (list[k] == helper)
-			continue;
-		snprintf(name, sizeof(name), "%d", list[k]);
-		fn(arg, proc, name, false);
-	}
-	free(list);
-}
-
-static void each_process(const struct meter *m, const struct instance *i, process_fn fn, void *arg)
-{
-	if (i->proc_dirfd < 0) {
-		each_descendant(m->helper, fn, arg);
-		return;
-	}
-	int fd = openat(i->proc_dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	for (struct dirent *d; dir && (d = readdir(dir));)
-		if (isdigit((unsigned char) d->d_name[0]))
-			fn(arg, i->proc_dirfd, d->d_name,
-			   strcmp(d->d_name, "1") == 0); /* process 1 is the reaper */
-	if (dir)
-		closedir(dir);
-	else
-		close_fd(&fd);
-}
-
 /* Fields of proc(5) "stat" behind the command's name, which may hold anything: ret[k] is field k + 3. */
-static int stat_fields(int proc_dirfd, const char *pid, uint64_t *ret, int count)
+static int stat_fields(const struct tree *t, pid_t pid, uint64_t *ret, int count)
 {
 	char path[32], text[1024];
-	snprintf(path, sizeof(path), "%.12s/stat", pid);
-	if (file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0)
+	snprintf(path, sizeof(path), "%d/stat", pid);
+	if (file_read_small(t->proc_fd, path, text, sizeof(text)) <= 0)
 		return -1;
 	char *p = strrchr(text, ')');
 	if (!p || !p[1] || !p[2])
@@ -82,10 +40,10 @@ static int stat_fields(int proc_dirfd, const char *pid, uint64_t *ret, int count
 	return 0;
 }
 
-static void sum_written(struct sums *s, int proc_dirfd, const char *pid)
+static void sum_written(struct sums *s, int proc_dirfd, pid_t pid)
 {
 	char path[32], text[512];
-	snprintf(path, sizeof(path), "%.12s/io", pid);
+	snprintf(path, sizeof(path), "%d/io", pid);
 	if (file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0)
 		return;
 	const char *w = strstr(text, "wchar: ");
@@ -93,16 +51,10 @@ static void sum_written(struct sums *s, int proc_dirfd, const char *pid)
 	s->written_known = w != NULL;
 }
 
-static uint64_t kib_after(const char *text, const char *key)
+static void sum_memory(struct sums *s, int proc_dirfd, const char *folder)
 {
-	const char *at = strstr(text, key);
-	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
-}
-
-static void sum_memory(struct sums *s, int proc_dirfd, const char *pid)
-{
-	char path[32], text[4096];
-	snprintf(path, sizeof(path), "%.12s/status", pid);
+	char path[TREE_FOLDER + 8], text[4096];
+	snprintf(path, sizeof(path), "%s/status", folder);
 	if (file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0)
 		return;
 	uint64_t shmem = kib_after(text, "\nRssShmem:"), shared = shmem + kib_after(text, "\nRssFile:");
@@ -111,34 +63,36 @@ static void sum_memory(struct sums *s, int proc_dirfd, const char *pid)
 	if (shared > s->shared_most)
 		s->shared_most = shared;
 	if (s->memfds)
-		memfds_of_process(s->memfds, proc_dirfd, pid);
+		memfds_of_process(s->memfds, proc_dirfd, folder);
 }
 
-static void sum_process(void *arg, int proc_dirfd, const char *pid, bool ours)
+static void sum_process(struct sums *s, const struct tree *t, pid_t pid)
 {
-	struct sums *s = arg;
 	uint64_t f[20] = { 0 }; /* 14 utime, 15 stime, 16 and 17 of reaped children, 20 num_threads */
-	if (stat_fields(proc_dirfd, pid, f, 20) < 0)
+	bool ours = tree_ours(t, pid);
+	char folder[TREE_FOLDER];
+	if (stat_fields(t, pid, f, 20) < 0)
 		return;
 	s->cpu_ticks += f[13] + f[14] + (ours ? 0 : f[11] + f[12]);
 	if (ours)
 		return;
 	s->tasks += f[0] == 'Z' ? 1 : f[17];
-	sum_memory(s, proc_dirfd, pid);
-	sum_written(s, proc_dirfd, pid);
-}
-
-static void sum_tasks(void *arg, int proc_dirfd, const char *pid, bool ours)
-{
-	uint64_t f[20] = { 0 };
-	if (!ours && stat_fields(proc_dirfd, pid, f, 20) == 0)
-		*(uint64_t *) arg += f[0] == 'Z' ? 1 : f[17];
+	tree_folder(t, pid, f[0] == 'Z' && f[17] > 1, folder);
+	sum_memory(s, t->proc_fd, folder);
+	sum_written(s, t->proc_fd, pid);
 }
 
 uint64_t meter_tasks(const struct meter *m, const struct instance *i)
 {
 	uint64_t tasks = 0;
-	each_process(m, i, sum_tasks, &tasks);
+	struct tree t;
+	tree_list(&t, i, m->helper);
+	for (size_t k = 0; k < t.count; k++) {
+		uint64_t f[20] = { 0 };
+		if (!tree_ours(&t, t.pids[k]) && stat_fields(&t, t.pids[k], f, 20) == 0)
+			tasks += f[0] == 'Z' ? 1 : f[17];
+	}
+	tree_done(&t);
 	return tasks;
 }
 
@@ -190,49 +144,15 @@ static void read_cgroup(struct meter *m, const struct instance *i)
 		m->cpu_ns = m->cg.cpu_ns;
 }
 
-struct rollup {
-	uint64_t anonymous, shmem; /* KiB */
-	struct memfds *memfds;     /* NULL: the run has none */
-};
-
-/* A process that made itself undumpable, or runs a program that its user may not read, hides its parts, but not how
- * much is resident: that counts whole, pages of programs among it. */
-static uint64_t resident_kib(int proc_dirfd, const char *pid)
+static uint64_t memory_of(const struct meter *m, const struct tree *t, struct memfds *f)
 {
-	char path[32], text[128], *p = text;
-	snprintf(path, sizeof(path), "%.12s/statm", pid);
-	if (file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0)
-		return 0; /* it is gone */
-	strtoull(p, &p, 10);
-	return strtoull(p, &p, 10) * ((uint64_t) sysconf(_SC_PAGESIZE) >> 10);
-}
-
-static void sum_rollup(void *arg, int proc_dirfd, const char *pid, bool ours)
-{
-	struct rollup *r = arg;
-	char path[40], text[2048];
-	if (ours)
-		return;
-	snprintf(path, sizeof(path), "%.12s/smaps_rollup", pid);
-	if (file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0) {
-		r->anonymous += resident_kib(proc_dirfd, pid);
-		return;
-	}
-	r->anonymous += kib_after(text, "\nPss_Anon:");
-	r->shmem += kib_after(text, "\nPss_Shmem:");
-	if (r->memfds)
-		memfds_mapped_by(r->memfds, proc_dirfd, pid);
-}
-
-static uint64_t memory_tree(const struct meter *m, const struct instance *i, struct memfds *f)
-{
-	struct rollup r = { .memfds = f };
-	each_process(m, i, sum_rollup, &r);
+	struct tree_memory r;
+	tree_memory(t, f, &r);
 	/* A mapped file of the run's tmpfs, and a mapped memfd, stand in both figures: the larger one counts, so that
 	 * nothing is stopped for memory that it has once. Pages of programs and libraries belong to the host's cache. */
-	uint64_t mapped = f ? memfds_bytes(f, true) : 0, shmem = r.shmem << 10;
+	uint64_t mapped = f ? memfds_bytes(f, true) : 0, shmem = r.shmem_kib << 10;
 	uint64_t files = (m->space == UNKNOWN_U64 ? 0 : m->space) + mapped;
-	return (r.anonymous << 10) + (m->memfd_bytes - mapped) + (shmem > files ? shmem : files);
+	return (r.anonymous_kib << 10) + (m->memfd_bytes - mapped) + (shmem > files ? shmem : files);
 }
 
 /*
@@ -240,7 +160,7 @@ static uint64_t memory_tree(const struct meter *m, const struct instance *i, str
  * Proportional sizes are right and cost many times more. So the former are taken while even the largest sum of them
  * stays far below the limit, and the latter as soon as it does not.
  */
-static void read_memory(struct meter *m, const struct instance *i, const struct sums *s)
+static void read_memory(struct meter *m, const struct instance *i, const struct tree *t, const struct sums *s)
 {
 	uint64_t limit = i->launch->policy->limit[LIMIT_MEMORY], most_kib = s->anonymous + s->shmem;
 	uint64_t space = (m->space == UNKNOWN_U64 ? 0 : m->space) + m->memfd_bytes;
@@ -248,7 +168,7 @@ static void read_memory(struct meter *m, const struct instance *i, const struct 
 	m->memory_by_parts =
 		s->tasks > 0 && limit != UNLIMITED && most(m->memory, (most_kib << 10) + space) > limit / 2;
 	if (m->memory_by_parts)
-		m->memory = memory_tree(m, i, s->memfds);
+		m->memory = memory_of(m, t, s->memfds);
 	m->memory_peak = most(m->memory_peak, m->memory);
 }
 
@@ -279,15 +199,19 @@ void meter_read(struct meter *m, const struct instance *i)
 {
 	struct memfds memfds = { 0 };
 	struct sums s = { .memfds = m->memfds ? &memfds : NULL };
+	struct tree t;
 	memset(&m->cg, 0xff, sizeof(m->cg)); /* all unknown */
 	read_space(m, i);
-	each_process(m, i, sum_process, &s);
+	tree_list(&t, i, m->helper);
+	for (size_t k = 0; k < t.count; k++)
+		sum_process(&s, &t, t.pids[k]);
 	read_memfds(m, &memfds);
 	if (i->cgroup)
 		read_cgroup(m, i);
 	if (!m->memory_exact)
-		read_memory(m, i, &s);
+		read_memory(m, i, &t, &s);
 	memfds_done(&memfds);
+	tree_done(&t);
 	if (m->cg.tasks == UNKNOWN_U64) {
 		m->tasks = s.tasks;
 		m->tasks_peak = most(m->tasks_peak, s.tasks);

@@ -20,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define METER_NS  (100 * NS_PER_MS)
@@ -261,6 +262,7 @@ static void on_sync(void *arg, uint32_t events)
 			v->facts.ended = true;
 			v->facts.wait_status = m.value;
 			v->facts.tasks_at_end = m.tasks;
+			v->facts.rlimit_cpu_ns = m.rlimit_cpu_ns;
 			v->meter.written_whole = m.written != UINT64_MAX;
 			if (v->meter.written_whole)
 				v->meter.written = m.written; /* of all that process 1 reaped */
@@ -275,8 +277,12 @@ static void on_sync(void *arg, uint32_t events)
 static bool reap_children(struct supervisor *v)
 {
 	bool main_gone = false;
+	siginfo_t ended = { 0 };
 	int status;
 	pid_t pid;
+	if (!v->inst.has_reaper && v->inst.pid > 0 &&
+	    waitid(P_PID, (id_t) v->inst.pid, &ended, WEXITED | WNOWAIT | WNOHANG) == 0 && ended.si_pid)
+		v->facts.rlimit_cpu_ns = rlimit_cpu_used(v->inst.pid);
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (pid != v->inst.pid)
 			continue;
@@ -382,6 +388,7 @@ static int start(struct supervisor *v, struct err *e)
 	if ((r = watch_all(v, e)) < 0)
 		return r;
 	v->feed.start_ns = now_ns();
+	clock_gettime(CLOCK_REALTIME_COARSE, &v->began);
 	emit_start(v);
 	v->state = RUN_RUNNING;
 	return instance_release(&v->inst, e);
@@ -445,8 +452,8 @@ static void last_facts(struct supervisor *v)
 	}
 	f->written = v->meter.written;
 	f->space_peak = v->meter.space_peak;
-	if (size != UNLIMITED && f->ended && f->wait_status != 0)
-		f->file_at_limit = evidence_file_at_limit(&v->inst, size);
+	if (size != UNLIMITED && f->ended)
+		f->file_at_limit = evidence_file_at_limit(&v->inst, size, &v->began);
 }
 
 static void end_run(struct supervisor *v)
@@ -529,7 +536,7 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 	v->launch = &launch;
 	v->output.fd[0] = v->output.fd[1] = -1;
 	feed_init(&v->feed, wire_fd);
-	v->facts.tasks_at_end = UNKNOWN_U64;
+	v->facts.tasks_at_end = v->facts.rlimit_cpu_ns = UNKNOWN_U64;
 	if (start(v, &e) < 0) {
 		v->facts.setup_code = e.code ? e.code : EIO;
 		v->facts.exec_failed = v->inst.program_missing;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* ---- feed.c: every event passes here once; numbered, stamped, recorded, delivered ---- */
 
@@ -90,6 +91,8 @@ struct facts {
 	uint64_t enomem_answered, enomem_largest, eagain_answered;
 	bool space_full, inodes_full, file_at_limit, tasks_at_limit; /* by looking */
 	uint64_t tasks_at_end; /* when the target ended; UNKNOWN_U64: nobody counted */
+	uint64_t
+		rlimit_cpu_ns; /* of the target, as RLIMIT_CPU counts; UNKNOWN_U64: it was not asked in time */
 	char policy_call[32];  /* on_denied = kill: the call that struck */
 	uint64_t cpu_ns, wall_ns, memory_peak, processes_peak, written, space_peak;
 	uint64_t first_oom_ns;
@@ -126,6 +129,32 @@ void meter_read(struct meter *m, const struct instance *i);
 void meter_emit(struct meter *m, const struct instance *i, struct feed *s);
 uint64_t meter_tasks(const struct meter *m, const struct instance *i); /* without ours */
 
+/* ---- tree.c: the processes of a run ---- */
+
+struct memfds;
+#define TREE_FOLDER 40 /* "PID", or "PID/task/TID" */
+struct tree {
+	pid_t *pids; /* as proc_fd numbers them */
+	size_t count, room;
+	int proc_fd;
+	bool own_numbers; /* a namespace's, whose process 1 is the reaper */
+};
+struct tree_memory {
+	uint64_t anonymous_kib, shmem_kib; /* proportional */
+};
+void tree_list(struct tree *t, const struct instance *i, pid_t helper);
+void tree_done(struct tree *t);
+static inline bool tree_ours(const struct tree *t, pid_t pid)
+{
+	return t->own_numbers && pid == 1;
+}
+/* tree_folder: below proc_fd, where /proc tells of a process's memory and files: of one whose first thread has ended, in
+ * the folder of another thread. */
+void tree_folder(const struct tree *t, pid_t pid, bool first_gone, char ret[TREE_FOLDER]);
+/* tree_memory: what they hold, each memory once; marks which of `f` are mapped (NULL: the run has none). */
+void tree_memory(const struct tree *t, struct memfds *f, struct tree_memory *ret);
+uint64_t kib_after(const char *text, const char *key); /* a figure of a file of /proc; 0: it is not there */
+
 /* ---- memfd.c: memory in files that have no name, whether it is mapped or not ---- */
 
 #define MEMFD_LOOKS 4096 /* descriptors that one sample looks at */
@@ -137,8 +166,8 @@ struct memfds {
 	size_t count, room;
 	unsigned looked; /* of MEMFD_LOOKS */
 };
-void memfds_of_process(struct memfds *f, int proc_dirfd, const char *pid);
-void memfds_mapped_by(struct memfds *f, int proc_dirfd, const char *pid);
+void memfds_of_process(struct memfds *f, int proc_dirfd, const char *folder);
+void memfds_mapped_by(struct memfds *f, int proc_dirfd, const char *folder);
 uint64_t memfds_bytes(const struct memfds *f,
 		      bool mapped); /* of those that are mapped, or of those that are not */
 void memfds_done(struct memfds *f);
@@ -199,8 +228,9 @@ struct supervisor {
 	enum run_state state;
 	bool started, paused, reap, wire_waits;
 	bool limit_told[LIMIT_MAX];
-	char *canary_told; /* what was told of planted words, a line each; NULL: nothing */
-	uint64_t ended_ns; /* when the target ended or was killed */
+	char *canary_told;     /* what was told of planted words, a line each; NULL: nothing */
+	uint64_t ended_ns;     /* when the target ended or was killed */
+	struct timespec began; /* by the clock that files are stamped with */
 	struct output output;
 	uint8_t verb_space[WIRE_FRAME_MAX];
 };

@@ -63,14 +63,12 @@ static bool met_file_size(const struct facts *f)
 	       (f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXFSZ);
 }
 
-/* A process can send itself SIGXCPU; RLIMIT_CPU only does when that much was used. The slack is what the kernel's two
- * ways of accounting were seen to differ by. */
+/* A process can send itself SIGXCPU; RLIMIT_CPU only does when that much was used, by the count that it is held to. */
 static bool met_cpu(const struct facts *f, const struct event_limit *cpu)
 {
 	bool xcpu = f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXCPU;
 	return f->killed_for == VERDICT_CPU_TIME ||
-	       (xcpu && cpu->asked != UNLIMITED && f->cpu_ns != UNKNOWN_U64 &&
-		f->cpu_ns + NS_PER_S / 2 >= cpu->enforced);
+	       (xcpu && cpu->asked != UNLIMITED && counter(f->rlimit_cpu_ns) >= cpu->enforced);
 }
 
 static void say_memory(const struct say *s)
@@ -166,8 +164,11 @@ static enum verdict by_end(const struct say *s)
 {
 	const struct facts *f = s->f;
 	if (met_cpu(f, &s->limits[LIMIT_CPU])) {
-		evidence(s, "limit %.0f s of CPU time a process (RLIMIT_CPU): ended by SIGXCPU, cpu %.2f s",
-			 (double) s->limits[LIMIT_CPU].enforced / 1e9, (double) f->cpu_ns / 1e9);
+		evidence(s,
+			 "limit %.0f s of CPU time a process (RLIMIT_CPU): ended by SIGXCPU at %.3f s by its "
+			 "ticks, cpu %.2f s",
+			 (double) s->limits[LIMIT_CPU].enforced / 1e9, (double) f->rlimit_cpu_ns / 1e9,
+			 (double) f->cpu_ns / 1e9);
 		return VERDICT_CPU_TIME;
 	}
 	if (ended_badly(f) && met_memory(f)) {

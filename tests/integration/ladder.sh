@@ -103,8 +103,92 @@ for _ in range(16):
 print("segments", held)' </dev/null
 	like "$level: detached segments are bounded by their sum" "$(got 'o["verdict"]') $(got 'o["stdout"]')" \
 		'^(memory.*|ok segments (32|64|96|128))$'
+	cat >first-thread.c <<-'C'
+	#include <pthread.h>
+	#include <stdio.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#include <sys/syscall.h>
+	#include <unistd.h>
+	static void *hold(void *unused)
+	{
+		for (int k = 0; k < 40; k++) {
+			memset(malloc(10 << 20), 1, 10 << 20);
+			usleep(5000);
+		}
+		usleep(500000);
+		puts("held");
+		exit(0);
+		return unused;
+	}
+	int main(void)
+	{
+		pthread_t t;
+		pthread_create(&t, NULL, hold, NULL);
+		syscall(SYS_exit, 0);
+	}
+	C
+	here cc "$level: memory of a process whose first thread has ended counts" && {
+		run -p "$level" --memory 128M --wall 20s first-thread.c </dev/null
+		stopped_by_memory "$level: memory of a process whose first thread has ended counts"
+	}
 	[ "$(limit memory grade)" = kernel ] ||
 		is "$level: with a reason" "$(got '"memory" in o["limits_met"] or o["verdict"] == "memory"')" true
+}
+
+# What is there once counts once, and what is only reserved not at all.
+test_no_memory() {
+	local level=$1
+	run -p "$level" --memory 256M --wall 30s -l python -c '
+import mmap, os, time
+copied = bytearray(b"x") * (100 << 20)
+shared = mmap.mmap(-1, 100 << 20)
+for at in range(0, 100 << 20, 4096): shared[at] = 1
+for _ in range(8):
+    if os.fork() == 0:
+        for at in range(0, 100 << 20, 4096): copied[at] + shared[at]
+        time.sleep(0.5)
+        os._exit(0)
+for _ in range(8): os.wait()
+print("held")' </dev/null
+	is "$level: memory that eight processes share counts once" "$(got 'o["verdict"]') $(got 'o["stdout"]')" 'ok held'
+	# Between vfork and execve a child is in its parent's memory: subprocess does so three hundred times.
+	run -p "$level" --memory 128M --wall 30s -l python -c '
+import subprocess
+hold = bytearray(b"x") * (70 << 20)
+for _ in range(300): subprocess.run(["/bin/true"])
+print("held")' </dev/null
+	is "$level: memory that a child of vfork is in counts once" "$(got 'o["verdict"]') $(got 'o["stdout"]')" 'ok held'
+	cat >reserves.c <<-'C'
+	#include <pthread.h>
+	#include <stdio.h>
+	#include <sys/mman.h>
+	#include <unistd.h>
+	static void *stay(void *x)
+	{
+		usleep(300000);
+		return x;
+	}
+	int main(void)
+	{
+		char *none = mmap(NULL, 1L << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *lazy = mmap(NULL, 1L << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		pthread_attr_t large;
+		pthread_t t[40];
+		int n = 0;
+		pthread_attr_init(&large);
+		pthread_attr_setstacksize(&large, 64 << 20);
+		while (n < 40 && pthread_create(&t[n], &large, stay, NULL) == 0)
+			n++;
+		for (int k = 0; k < n; k++)
+			pthread_join(t[k], NULL);
+		printf("%d %d %d\n", none != MAP_FAILED && !mprotect(none, 1 << 20, PROT_READ | PROT_WRITE), lazy != MAP_FAILED, n);
+	}
+	C
+	here cc "$level: what is only reserved is not refused" && {
+		run -p "$level" --memory 128M reserves.c </dev/null
+		is "$level: what is only reserved is not refused" "$(got 'o["verdict"]') $(got 'o["stdout"]')" 'ok 1 1 40'
+	}
 }
 
 test_processes() {
@@ -244,6 +328,7 @@ print(ask(), flush=True)' >"$result" 2>"$scratch/errors" </dev/null &
 for level in $levels; do
 	[ "$level" = subprocess ] || here userns "$level" || continue
 	test_memory "$level"
+	test_no_memory "$level"
 	test_processes "$level"
 	test_cpu "$level"
 	test_network "$level"

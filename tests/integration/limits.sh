@@ -22,8 +22,16 @@ test_time() {
 	run -p "$level" --cpu 1s --wall 8s -l python -c 'while True: pass' </dev/null
 	is "$level: cpu: verdict and status" "$(got 'o["verdict"]') $status" 'cpu-time 124'
 	# RLIMIT_CPU counts ticks, the figure what was run: on a busy virtual machine a tick is charged to who had a part of it.
+	between "$level: cpu: the kernel struck at a second by its own count" \
+		"$(got 'o["evidence"]' | sed -n 's/.*SIGXCPU at \([0-9.]*\) s by its ticks.*/\1/p')" 1 1.05
 	between "$level: cpu: about a second was used" "$(got 'o["cpu_s"]')" 0.5 2.5
 	like "$level: cpu: its grade" "$(limit cpu grade)" '^(kernel|sampled)$'
+
+	run -p "$level" --cpu 1s --wall 8s -l python -c '
+import os, signal, time
+while time.clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID) < 0.6: pass
+os.kill(os.getpid(), signal.SIGXCPU)' </dev/null
+	is "$level: cpu: the same signal from the program itself" "$(got 'o["verdict"]') $status" 'signalled 152'
 
 	run -p "$level" --cpu 1s --wall 8s -l python -c '
 import os
@@ -69,6 +77,29 @@ except MemoryError:
 print("went on")' </dev/null
 	like "$level: memory: a program that copes is no failure, or was stopped" \
 		"$(got 'o["verdict"]') $(got 'o["stdout"]')" '^(ok went on|memory )'
+	# malloc() asks twice, by mmap and by brk, of which the second is granted; this asks once.
+	run -p "$level" --memory 64M -l python -c '
+import mmap
+try: mmap.mmap(-1, 1 << 29, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+except OSError as e: print(e.errno)' </dev/null
+	if [ "$(limit memory grade)" = kernel ]; then
+		is "$level: memory: what is only mapped is not held" "$(got 'o["verdict"]') $(got 'o["stdout"]') $(met memory)" 'ok  false'
+	else
+		is "$level: memory: an answered ENOMEM that was handled is told" \
+			"$(got 'o["verdict"]') $(got 'o["stdout"]') $(met memory)" 'ok 12 true'
+	fi
+	run -p "$level" --memory 64M -l python -c '
+import os
+if os.fork() == 0:
+    hold = [bytearray(b"x") * (8 << 20) for _ in range(20)]
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.wait()[1]))' </dev/null
+	if [ "$(limit memory grade)" = kernel ]; then # the kernel takes one process, the supervisor ends the run
+		is "$level: memory: a child that was killed for it, handled" \
+			"$(got 'o["verdict"]') $(got 'o["stdout"]') $(met memory)" 'ok -9 true'
+	else
+		is "$level: memory: a child over the limit ends the run" "$(got 'o["verdict"]') $status" 'memory 137'
+	fi
 }
 
 test_counts() {
@@ -83,6 +114,25 @@ test_counts() {
 	is "$level: file size: its grade" "$(limit file_size grade)" kernel
 	run -p "$level" --file-size 1M -- /bin/sh -c 'exec head -c 8388608 /dev/zero >big' </dev/null
 	is "$level: file size: the signal is named for what it is" "$(got 'o["verdict"]')" write-space
+	probe "$level" --file-size 1M write big 1M
+	is "$level: file size: what fits just so" "$(got 'o["stdout"]')" 'wrote 1048576 OK'
+	run -p "$level" --file-size 1M -l python -c '
+try:
+    with open("big", "wb", 0) as f:
+        while True: f.write(bytes(1 << 18))
+except OSError as e: print(e.errno)' </dev/null
+	is "$level: file size: met and handled" "$(got 'o["verdict"]') $(got 'o["stdout"]') $(met file_size)" 'ok 27 true'
+	head -c 1M /dev/urandom >just-so
+	run -p "$level" --file-size 1M --input "$scratch/just-so" -l sh -c 'exit 1' </dev/null
+	is "$level: file size: an input of that size is none of its doing" "$(got 'o["verdict"]') $(met file_size)" 'failed false'
+	run -p "$level" --open-files 32 -l python -c '
+import os
+try:
+    while True: os.dup(0)
+except OSError as e: print(e.errno)' </dev/null
+	is "$level: open files: the kernel tells nobody of a refusal, and none is claimed" \
+		"$(got 'o["verdict"]') $(got 'o["stdout"]') $(met open_files)" 'ok 24 false'
+	like "$level: open files: and that is said" "$(limit open_files mechanism)" 'refusal'
 
 	probe "$level" --processes 16 fork 64
 	if [ "$(limit processes grade)" != none ]; then
@@ -96,6 +146,17 @@ test_counts() {
 		is "$level: processes: grade" "$(limit processes grade)" kernel
 		between "$level: processes: forks that did work" "$(got 'o["stdout"].split()[1]')" 10 16
 	fi
+	run -p "$level" --processes 16 -l python -c '
+import os, time
+for n in range(64):
+    try:
+        if os.fork() == 0:
+            time.sleep(20)
+            os._exit(0)
+    except OSError as e:
+        print(e.errno)
+        break' </dev/null
+	is "$level: processes: met and handled" "$(got 'o["verdict"]') $(got 'o["stdout"]') $(met processes)" 'ok 11 true'
 }
 
 test_output() {
