@@ -210,7 +210,7 @@ static void compose_sentence(struct app *app, struct buf *out)
 	if (app->intake.reading)
 		buf_str(out, "Code is still coming. x gives up waiting for it.");
 	else if (app->compose.inserting)
-		buf_str(out, "^D ends the typing, ^C throws it away.");
+		buf_str(out, "^D ends the typing, ^C takes it back.");
 	else
 		buf_str(out, "Nothing runs until you press r.");
 }
@@ -269,8 +269,8 @@ static bool compose_key(struct app *app, uint32_t key)
 		end_insert(app);
 	} else if (key == K_CTRL('C')) {
 		end_insert(app);
-		draft_clear(&app->draft);
-		app_say(app, "Thrown away.");
+		(void) draft_undo(&app->draft);
+		app_say(app, "Thrown away: it is as it was.");
 	} else if (key == K_BACKSPACE) {
 		draft_cut(&app->draft);
 	} else if (key == K_ENTER || key == K_TAB) {
@@ -307,13 +307,25 @@ static void clear(struct app *app, const char *argument)
 	intake_stop(app);
 	draft_clear(&app->draft);
 	app->compose = (struct compose_state){ 0 };
-	app_say(app, "Nothing is staged now.");
+	app_say(app, "Nothing is staged now. u brings it back.");
+}
+
+static void undo(struct app *app, const char *argument)
+{
+	(void) argument;
+	if (!draft_undo(&app->draft)) {
+		app_say(app, "There is nothing to go back to.");
+		return;
+	}
+	app->compose = (struct compose_state){ 0 };
+	app_say(app, "As it was before.");
 }
 
 static void insert(struct app *app, const char *argument)
 {
 	(void) argument;
 	intake_stop(app);
+	draft_remember(&app->draft);
 	app->compose.inserting = true;
 }
 
@@ -357,6 +369,7 @@ static void edit(struct app *app, const char *argument)
 /* clang-format off */
 static const struct action actions[] = {
 	{ "clear", NULL, "throw the staged code away", clear },
+	{ "undo", NULL, "what was staged before", undo },
 	{ "insert", NULL, "type or paste code until ^D", insert },
 	{ "edit", NULL, "open the code in $VISUAL or $EDITOR", edit },
 	{ .name = NULL },

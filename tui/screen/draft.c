@@ -35,7 +35,38 @@ static void review_done(struct draft *s)
 	s->reviewed = s->ready = false;
 }
 
-void draft_clear(struct draft *s)
+/* ---- what was staged before ---- */
+
+static void past_drop_oldest(struct draft *s)
+{
+	free(s->past[0].code);
+	free(s->past[0].title);
+	memmove(s->past, s->past + 1, (size_t) --s->past_count * sizeof(s->past[0]));
+}
+
+static size_t past_bytes(const struct draft *s)
+{
+	size_t bytes = 0;
+	for (int i = 0; i < s->past_count; i++)
+		bytes += s->past[i].len;
+	return bytes;
+}
+
+void draft_remember(struct draft *s)
+{
+	if (s->past_count == DRAFT_PASTS)
+		past_drop_oldest(s);
+	struct draft_past *p = &s->past[s->past_count++];
+	*p = (struct draft_past){ .len = s->code.len, .chosen = s->chosen };
+	p->code = xmalloc(s->code.len + 1);
+	if (s->code.len)
+		memcpy(p->code, s->code.data, s->code.len);
+	p->title = s->title ? xstrdup(s->title) : NULL;
+	while (past_bytes(s) > DRAFT_PAST_MAX)
+		past_drop_oldest(s);
+}
+
+static void forget_code(struct draft *s)
 {
 	review_done(s);
 	buf_done(&s->code);
@@ -44,9 +75,31 @@ void draft_clear(struct draft *s)
 	s->chosen = s->language = NULL;
 }
 
+bool draft_undo(struct draft *s)
+{
+	if (s->past_count == 0)
+		return false;
+	struct draft_past p = s->past[--s->past_count];
+	forget_code(s);
+	buf_add(&s->code, p.code, p.len);
+	s->title = p.title;
+	s->chosen = p.chosen;
+	free(p.code);
+	return true;
+}
+
+void draft_clear(struct draft *s)
+{
+	if (s->code.len > 0)
+		draft_remember(s);
+	forget_code(s);
+}
+
 void draft_done(struct draft *s)
 {
-	draft_clear(s);
+	forget_code(s);
+	while (s->past_count > 0)
+		past_drop_oldest(s);
 	strv_free(s->presets);
 	policy_free(s->policy);
 	*s = (struct draft){ 0 };
@@ -62,7 +115,8 @@ int draft_set(struct draft *s, const char *title, const char *code, size_t len, 
 {
 	if (len > CODE_MAX)
 		return too_long(e);
-	draft_clear(s);
+	draft_remember(s);
+	forget_code(s);
 	s->title = xstrdup(title);
 	s->arrival = arrival ? xstrdup(arrival) : NULL;
 	buf_add(&s->code, code, len);

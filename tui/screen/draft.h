@@ -25,8 +25,19 @@ struct draft_note { /* one thing to know before a run */
 	struct clean text;
 };
 
+#define DRAFT_PASTS    16
+#define DRAFT_PAST_MAX (32u << 20) /* bytes of all of them; the oldest go first */
+
+struct draft_past { /* what was staged before */
+	char *code, *title;
+	size_t len;
+	const struct language *chosen;
+};
+
 struct draft {
 	bool ascii;
+	struct draft_past past[DRAFT_PASTS];
+	int past_count;
 	struct buf code;
 	char *title;   /* as it came: file name or "-"; untrusted */
 	char *arrival; /* our own sentence about how it came (a paste that closed itself), or NULL */
@@ -56,6 +67,9 @@ int draft_append(struct draft *s, const char *code, size_t len, struct err *e);
 int draft_open(struct draft *s, const char *path, struct err *e);
 void draft_cut(struct draft *s); /* takes the last character away */
 void draft_clear(struct draft *s);
+/* draft_remember: before a change that draft_undo is to take back. draft_set and draft_clear do it themselves. */
+void draft_remember(struct draft *s);
+bool draft_undo(struct draft *s); /* false: there is nothing to go back to */
 int draft_preset(struct draft *s, const char *name, struct err *e);
 void draft_preset_next(struct draft *s);
 void draft_presets_again(

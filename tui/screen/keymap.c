@@ -27,6 +27,7 @@ const struct binding bindings[] = {
 	{ COMPOSE, { 'i' }, "insert", WHEN_ALWAYS, "Insert", "type or paste code until ^D" },
 	{ COMPOSE, { 'o' }, "open", WHEN_ALWAYS, "Open", "stage a file" },
 	{ COMPOSE, { 'x' }, "clear", WHEN_CODE, "Clear", "throw the staged code away" },
+	{ COMPOSE, { 'u' }, "undo", WHEN_ALWAYS, NULL, "what was staged before" },
 	{ COMPOSE, { 'L' }, "language", WHEN_CODE, NULL, "take the next language (or :language NAME)" },
 
 	{ RUN | EVENTS, { K_CTRL('C') }, "stop", WHEN_LIVE, "Stop",
