@@ -156,6 +156,10 @@ $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/fuzz_%.o $(CORE_SRC:%.c=$(BUILD)/fuzz/
 bench: all tests ## the start of a run beside bubblewrap's and a bare one's, in one table
 	$(Q)BUILD='$(BUILD)' tests/bench/start.sh
 
+screenshots: all ## draw the scenes of tests/tui/scenes into screenshots/, in each look
+	$(Q).ci/deps pictures
+	$(Q)/usr/bin/python3 tests/tui/screenshots.py $(BUILD)/belljar-screens screenshots
+
 BIN    = $(DESTDIR)$(PREFIX)/bin
 EXEC   = $(DESTDIR)$(PREFIX)/libexec/belljar
 SHARE  = $(DESTDIR)$(PREFIX)/share/belljar
@@ -193,7 +197,7 @@ help: ## this list
 	     /^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' Makefile
 	@printf '\nVariables: BUILD PREFIX DESTDIR CC CFLAGS LDFLAGS V=1 WERROR=1 SAN=address,undefined FUZZ_SECONDS\n'
 
-.PHONY: run test all deps deps-build deps-test tests $(PARTS:%=test-%) fuzz $(FUZZ:%=fuzz-%) bench install uninstall \
+.PHONY: run test all deps deps-build deps-test tests $(PARTS:%=test-%) fuzz $(FUZZ:%=fuzz-%) bench screenshots install uninstall \
         compile_commands.json compile-commands format clean help
 .SECONDARY:
 

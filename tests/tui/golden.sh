@@ -6,19 +6,21 @@
 recordings=$here/tests/recordings
 expected=$here/tests/tui/expected
 
+compare() { # NAME: the text that was drawn with the stored one
+	[ -z "${UPDATE-}" ] || cp "$scratch/$1.txt" "$expected/"
+	diff -u "$expected/$1.txt" "$scratch/$1.txt" | sed 's/^/# /'
+	cmp -s "$expected/$1.txt" "$scratch/$1.txt"
+	report $? "$1"
+}
+
 picture() { # NAME RECORDING ARG...: compares NAME.txt, and NAME.roles where it is stored
 	local name=$1 recording=$2
 	shift 2
 	"$SCREENS" --replay "$recordings/$recording.jsonl" --dump "$scratch/$name.txt" --dump-roles "$scratch/$name.roles" "$@" \
 	    </dev/null >"$scratch/said" 2>&1 || cat "$scratch/said" >>"$scratch/$name.txt"
-	if [ -n "${UPDATE-}" ]; then
-		cp "$scratch/$name.txt" "$expected/"
-		[ ! -e "$expected/$name.roles" ] || cp "$scratch/$name.roles" "$expected/"
-	fi
-	diff -u "$expected/$name.txt" "$scratch/$name.txt" | sed 's/^/# /'
-	cmp -s "$expected/$name.txt" "$scratch/$name.txt"
-	report $? "$name"
+	compare "$name"
 	[ -e "$expected/$name.roles" ] || return
+	[ -z "${UPDATE-}" ] || cp "$scratch/$name.roles" "$expected/"
 	cmp -s "$expected/$name.roles" "$scratch/$name.roles"
 	report $? "$name, roles"
 }
@@ -67,6 +69,18 @@ cat >"$scratch/denial" <<'KEYS'
 KEYS
 printf '5\n:beside %s\n' "$recordings/ok.jsonl" >"$scratch/beside"
 printf '%s\n' d Down >>"$scratch/beside"
+
+# The scenes of `make screenshots`: the same keys, as text.
+scene() { # FILE
+	local size arguments name
+	name=scene-$(basename "$1" .keys)
+	read -r _ size arguments <"$1"
+	# shellcheck disable=SC2086 # words
+	(cd "$here" && "$SCREENS" --size "$size" --script "$1" --dump "$scratch/$name.txt" $arguments) </dev/null >"$scratch/said" 2>&1 ||
+		cat "$scratch/said" >>"$scratch/$name.txt"
+	compare "$name"
+}
+for file in "$here"/tests/tui/scenes/*.keys; do scene "$file"; done
 
 for recording in ok under-attack questions damaged; do
 	for size in 80x24 120x40 40x12 20x5; do
