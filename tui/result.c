@@ -22,6 +22,7 @@ struct group {
 struct result {
 	const struct launch *launch;
 	struct event *start, *exit;
+	struct buf alerts; /* JSON, behind each other */
 	struct buf output[STREAM_MAX];
 	uint64_t output_lost[STREAM_MAX]; /* beyond our cap, over what the supervisor dropped */
 	size_t output_cap;
@@ -52,6 +53,7 @@ struct result *result_free(struct result *r)
 	}
 	for (int i = 0; i < STREAM_MAX; i++)
 		buf_done(&r->output[i]);
+	buf_done(&r->alerts);
 	(void) event_free(r->start);
 	(void) event_free(r->exit);
 	free(r);
@@ -67,6 +69,15 @@ static void keep_output(struct result *r, const struct event *ev)
 
 	buf_add(&r->output[stream], ev->output.bytes, len);
 	r->output_lost[stream] += ev->output.len - len;
+}
+
+/* There is one for each planted file and kind of place; a guest might make more. */
+static void keep_alert(struct result *r, const struct event *ev)
+{
+	if (r->alerts.len >= RESULT_ALERTS_MAX)
+		return;
+	buf_str(&r->alerts, r->alerts.len ? "," : "");
+	event_to_json(ev, &r->alerts);
 }
 
 /* Where the count of an event of a list is, and its process, or NULL. */
@@ -163,6 +174,8 @@ void result_take(struct result *r, struct event *ev)
 	}
 	if (ev->type == EVENT_OUTPUT)
 		keep_output(r, ev);
+	else if (ev->type == EVENT_ALERT)
+		keep_alert(r, ev);
 	else if (list >= 0 && ev->dropped.count != UNKNOWN_U64)
 		r->lost[list] += ev->dropped.count;
 	(void) event_free(ev);
@@ -395,6 +408,8 @@ void result_to_json(const struct result *r, struct buf *out)
 	for (int i = 0; i < LIST_MAX; i++)
 		put_list(out, r, (enum run_list) i);
 	put_states(out, r->start);
+	put_key(out, "alerts");
+	buf_printf(out, "[%.*s]", (int) r->alerts.len, r->alerts.len ? r->alerts.data : "");
 	put_limits(out, r->start);
 	put_limits_met(out, exit);
 	put_layers(out, r->start);

@@ -13,6 +13,7 @@ struct launch;
 struct result;
 
 #define RESULT_GROUPS_MAX 256         /* of each list */
+#define RESULT_ALERTS_MAX (64u << 10) /* bytes of JSON */
 #define RESULT_OUTPUT_MAX (64u << 20) /* of both streams, where the preset's own limit is higher or none */
 
 /* result_new: Borrows the launch until result_free; NULL where it came to none. */

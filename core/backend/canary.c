@@ -29,6 +29,10 @@ static const struct {
 	{ ".npmrc", "//registry.example.com/:_authToken=%s\n" },
 	{ ".config/gh/hosts.yml", "example.com:\n    user: agent\n    oauth_token: gho_%s\n" },
 	{ ".docker/config.json", "{\"auths\":{\"registry.example.com\":{\"auth\":\"%s\"}}}\n" },
+	{ ".pypirc", "[pypi]\nusername = __token__\npassword = pypi-%s\n" },
+	{ ".config/gcloud/application_default_credentials.json",
+	  "{\"type\":\"authorized_user\",\"client_id\":\"agent\",\"refresh_token\":\"%s\"}\n" },
+	{ ".env", "API_KEY=%s\n" },
 	{ ".kube/config", "apiVersion: v1\nusers:\n- name: agent\n  user:\n    token: %s\n" },
 };
 
@@ -42,8 +46,8 @@ void canary_make(struct canary *c)
 	c->nonce[CANARY_NONCE] = 0;
 	for (size_t k = 0; k < CANARY_FILES; k++) {
 		const char *at = strstr(files[k].text, "%s");
-		c->text[k] = xprintf("%.*s%s%c%s", (int) (at - files[k].text), files[k].text, c->nonce,
-				     alphabet[k], at + 2);
+		c->text[k] = xprintf("%.*s%c%s%s", (int) (at - files[k].text), files[k].text, alphabet[k],
+				     c->nonce, at + 2);
 	}
 }
 
@@ -104,10 +108,9 @@ const char *canary_find(const struct canary *c, const char **bytes, size_t *len)
 	const char *at = c->nonce[0] ? memmem(*bytes, *len, c->nonce, CANARY_NONCE) : NULL;
 	if (!at)
 		return NULL;
-	const char *behind = at + CANARY_NONCE, *end = *bytes + *len;
-	const char *which = behind < end && *behind ? strchr(alphabet, *behind) : NULL;
+	const char *which = at > *bytes && at[-1] ? strchr(alphabet, at[-1]) : NULL;
 	size_t k = which ? (size_t) (which - alphabet) : CANARY_FILES;
-	*bytes = behind;
-	*len = (size_t) (end - behind);
+	*len -= (size_t) (at - *bytes) + CANARY_NONCE;
+	*bytes = at + CANARY_NONCE;
 	return k < CANARY_FILES ? files[k].path : "credential";
 }

@@ -10,9 +10,9 @@
 
 struct err;
 
-#define CANARY_NONCE 24 /* letters and digits, then one more that says which file */
+#define CANARY_NONCE 24 /* letters and digits, behind one more that says which file */
 
-#define CANARY_FILES 8
+#define CANARY_FILES 11
 
 struct canary {
 	char nonce[CANARY_NONCE + 1]; /* "": none planted */

@@ -322,11 +322,29 @@ static void show_writable(struct mount_plan *m, const struct launch *l)
 		add_work(m, "/out", 0755);
 }
 
+static bool is_below(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+	return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == 0);
+}
+
+/* Whether something of the person's own was put there, or in its way: that stays, and nothing is planted. */
+static bool person_has(const struct mount_plan *m, const char *dest)
+{
+	for (size_t k = 0; k < m->count; k++)
+		if (m->ops[k].kind == MOUNT_BIND && is_below(m->ops[k].dest, VIEW_HOME) &&
+		    (is_below(dest, m->ops[k].dest) || is_below(m->ops[k].dest, dest)))
+			return true;
+	return false;
+}
+
 static void show_canaries(struct mount_plan *m, const struct canary *c)
 {
 	const char *path, *text;
 	for (size_t k = 0; (path = canary_file(c, k, &text)); k++) {
 		FREE char *dest = xprintf(VIEW_HOME "/%s", path);
+		if (person_has(m, dest))
+			continue;
 		mount_plan_add(m, (struct mount_op){ .kind = MOUNT_WRITE,
 						     .dest = dest,
 						     .data = text,

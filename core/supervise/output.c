@@ -35,31 +35,25 @@ static void on_removed(void *arg, enum text_removed kind, size_t bytes)
 		tell_removed(o, kind);
 }
 
-static void look_for_sequences(struct output *o, enum stream which, size_t len)
+static void look_for_sequences(struct output *o, enum stream which, const char *bytes, size_t len)
 {
 	o->shown.len = 0;
-	scrub_add(&o->scrub[which], o->read_space, len, &o->shown);
+	scrub_add(&o->scrub[which], bytes, len, &o->shown);
 }
 
+/* The end of the stream's last read goes before the new one: a word may be cut anywhere. */
 static void look_for_canaries(struct supervisor *v, enum stream which, size_t len)
 {
 	struct output *o = &v->output;
-	size_t had = o->tail[which].len, head = len < CANARY_NONCE ? len : CANARY_NONCE;
-	char seam[2 * CANARY_NONCE];
+	size_t had = o->tail[which].len, all = had + len, keep = all < CANARY_NONCE ? all : CANARY_NONCE;
+	char *from = o->room + CANARY_NONCE - had;
 	if (!v->inst.canary.nonce[0])
 		return;
-	memcpy(seam, o->tail[which].bytes, had);
-	memcpy(seam + had, o->read_space, head);
-	supervisor_canary(v, stream_name(which), seam, had + head);
-	supervisor_canary(v, stream_name(which), o->read_space, len);
-	if (len >= CANARY_NONCE) {
-		memcpy(o->tail[which].bytes, o->read_space + len - CANARY_NONCE, CANARY_NONCE);
-		o->tail[which].len = CANARY_NONCE;
-		return;
-	}
-	size_t keep =
-		had + len < CANARY_NONCE ? had + len : CANARY_NONCE; /* small reads: the tail grows by them */
-	memmove(o->tail[which].bytes, seam + had + len - keep, keep);
+	memcpy(from, o->tail[which].bytes, had);
+	supervisor_canary(v, stream_name(which), from, all);
+	if (keep == CANARY_NONCE && memcmp(from + all - keep, v->inst.canary.nonce, keep) == 0)
+		keep = 0; /* a whole one, which was told */
+	memcpy(o->tail[which].bytes, from + all - keep, keep);
 	o->tail[which].len = keep;
 }
 
@@ -89,7 +83,8 @@ static void output_dropped(struct supervisor *v, enum stream which, uint64_t byt
 /* One read. 1 there may be more, 0 none now, -EPIPE the last writer is gone. */
 static int output_read(struct supervisor *v, enum stream which)
 {
-	ssize_t n = read(v->output.fd[which], v->output.read_space, sizeof(v->output.read_space));
+	char *bytes = v->output.room + CANARY_NONCE;
+	ssize_t n = read(v->output.fd[which], bytes, sizeof(v->output.room) - CANARY_NONCE);
 	if (n < 0)
 		return errno == EAGAIN ? 0 : errno == EINTR ? 1 : -EPIPE;
 	if (n == 0)
@@ -99,10 +94,9 @@ static int output_read(struct supervisor *v, enum stream which)
 		v->output.left -= keep;
 	if (keep) {
 		struct event ev = { .type = EVENT_OUTPUT,
-				    .output = {
-					    .stream = which, .bytes = v->output.read_space, .len = keep } };
+				    .output = { .stream = which, .bytes = bytes, .len = keep } };
 		feed_emit(&v->feed, &ev);
-		look_for_sequences(&v->output, which, keep);
+		look_for_sequences(&v->output, which, bytes, keep);
 		look_for_canaries(v, which, keep);
 	}
 	if (keep < (size_t) n)

@@ -204,7 +204,7 @@ struct output {
 		size_t len;
 	} tail[STREAM_MAX]; /* a planted word may be cut between two reads */
 	struct feed *feed;
-	char read_space[64 << 10];
+	char room[CANARY_NONCE + (64 << 10)]; /* of one read, behind the end of the one before */
 };
 int output_start(struct supervisor *v, struct err *e);
 void output_pace(struct supervisor *v);   /* each round of the loop */

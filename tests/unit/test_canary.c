@@ -30,6 +30,7 @@ static void test_each_file_is_told_apart(void **state)
 		assert_non_null(strstr(text, c.nonce));
 		assert_string_equal(canary_find(&c, &at, &len), path);
 		assert_int_equal(at + len - text, strlen(text));
+		assert_memory_equal(at - CANARY_NONCE, c.nonce, CANARY_NONCE);
 		assert_null(canary_find(&c, &at, &len)); /* once in each */
 	}
 	assert_int_equal(k, CANARY_FILES);
@@ -71,7 +72,7 @@ static void test_others_and_pieces_are_not_found(void **state)
 	at = mine.nonce;
 	len = CANARY_NONCE - 1;
 	assert_null(canary_find(&mine, &at, &len));
-	at = mine.nonce; /* whole, but its last letter, which says the file, was cut off */
+	at = mine.nonce; /* whole, but the letter before it, which says the file, was cut off */
 	len = CANARY_NONCE;
 	assert_string_equal(canary_find(&mine, &at, &len), "credential");
 	canary_done(&mine);

@@ -82,11 +82,11 @@ static long long number_at(json_t *o, const char *key)
 }
 
 static const char *const keys[] = {
-	"verdict",        "status",         "signal",    "evidence", "stdout",      "stderr",
-	"stdout_dropped", "stderr_dropped", "wall_s",    "cpu_s",    "memory_peak", "processes_peak",
-	"written",        "space_peak",     "denied",    "network",  "files",       "exec",
-	"limits",         "limits_met",     "layers",    "preset",   "backend",     "language",
-	"code_sha256",    "processes_left", "recording", "lists",
+	"verdict",        "status",         "signal",         "evidence",  "stdout",  "stderr",
+	"alerts",         "stdout_dropped", "stderr_dropped", "wall_s",    "cpu_s",   "memory_peak",
+	"processes_peak", "written",        "space_peak",     "denied",    "network", "files",
+	"exec",           "limits",         "limits_met",     "layers",    "preset",  "backend",
+	"language",       "code_sha256",    "processes_left", "recording", "lists",
 };
 
 static void has_every_key_and_no_other(void **state)
