@@ -123,6 +123,19 @@ static int name_set(struct policy *p, const struct preset_key *k, const char *va
 	return text_set(p, k, value, e);
 }
 
+/* Those that this format knows; whether this version has one is the table of backends' to say. */
+static int backend_set(struct policy *p, const struct preset_key *k, const char *value, struct err *e)
+{
+	static const char *const known[] = { "subprocess", "namespaces", "microvm", NULL };
+	char near[128];
+
+	for (const char *const *name = known; *name != NULL; name++)
+		if (strcmp(*name, value) == 0)
+			return text_set(p, k, value, e);
+	return err_say(e, EINVAL, "unknown backend '%.64s'%s (there are: subprocess, namespaces, microvm)",
+		       value, ini_nearest(value, known, near, sizeof(near)));
+}
+
 /* `extends` is followed before any key is taken; here only its form is looked at. */
 static int extends_set(struct policy *p, const struct preset_key *k, const char *value, struct err *e)
 {
@@ -363,7 +376,7 @@ const struct preset_key preset_keys[] = {
 	{ "preset", "name", "how it is asked for", name_set, text_show, FIELD(name), .label = true },
 	{ "preset", "summary", "what it is for", TEXT, FIELD(summary), .label = true },
 	{ "preset", "extends", "another preset, taken first", extends_set, nothing_show, .label = true },
-	{ "preset", "backend", "the mechanism that isolates", name_set, text_show, FIELD(backend),
+	{ "preset", "backend", "the mechanism that isolates", backend_set, text_show, FIELD(backend),
 	  .needed = true },
 	{ "preset", "run_as", "host id of the target where belljar is run by root", run_as_set, u32_show,
 	  FIELD(run_as) },

@@ -68,6 +68,64 @@ preset_status 'a file in the folder where one stands' 1 check "$scratch/bad.ini"
 is 'by its bare name too' "$?" 1
 preset_status 'a file that is not there' 125 check "$scratch/nothing.ini"
 
+# Names that are checked though no key is wrong: of a backend, a set, a call.
+cat >"$scratch/names.ini" <<-'INI'
+	[preset]
+	extends = namespaces
+	backend = namespacez
+	[syscalls]
+	base = defalt
+INI
+preset_status 'names that are none' 1 check "$scratch/names.ini"
+like 'check: of a backend' "$out" "names\.ini:3: unknown backend 'namespacez'; did you mean 'namespaces'\? \(there are: "
+like 'check: of a set' "$out" "names\.ini:5: no syscall set 'defalt'; did you mean 'default'\?"
+printf '[preset]\nextends = namespaces\n[syscalls]\ndeny = ptrase openat\nallow = openat\n' >"$scratch/calls.ini"
+preset_status 'calls that are none' 1 check "$scratch/calls.ini"
+like 'check: of a call' "$out" "unknown call 'ptrase' in 'deny' of \[syscalls\]; did you mean 'ptrace'\?"
+like 'check: one in both lists' "$out" "'openat' is in both 'deny' and 'allow'"
+
+# A set of the user's own, which takes calls away from the shipped one; and a preset of it that ends the run for a call.
+mkdir -p "$presets/syscalls"
+cat >"$presets/syscalls/tight.ini" <<-'INI'
+	[set]
+	summary = no links
+	extends = default
+	[refuse]
+	links = symlink symlinkat link linkat
+	[means]
+	links = making links
+INI
+for level in $levels; do
+	[ "$level" = subprocess ] || here userns "$level" || continue
+	printf '[preset]\nextends = %s\n[syscalls]\nbase = tight\non_denied = kill\n' "$level" >"$presets/strict.ini"
+	preset_status "$level: a set of one's own" 0 check strict
+	preset_status "$level: it is shown" 0 show strict
+	like "$level: show: in words" "$out" '^calls refused +tight:links +making links \(4\): symlink symlinkat link linkat'
+	unlike "$level: show: what was taken away is not with the parent's" "$out" '^calls allowed +default:files-change .*symlink'
+	preset_status "$level: its calls differ" 1 diff "$level" strict
+	like "$level: diff: a call of it" "$out" '^\+ call linkat +refused +tight:links'
+	run -p strict -l sh -c 'ln -s a b; echo went on' </dev/null
+	is "$level: on_denied = kill: verdict and status" "$(got 'o["verdict"]') $status $(got 'o["stdout"]')" 'policy 159 '
+	like "$level: on_denied = kill: the call is named" "$(got 'o["evidence"]')" '^called symlink(at)?, which the policy forbids'
+	run -p strict --cpu 4s -l python -c '
+import ctypes, resource
+print(ctypes.CDLL(None).syscall(9999))
+try: resource.setrlimit(resource.RLIMIT_CPU, (2, 2))
+except (OSError, ValueError): print("refused")' </dev/null
+	is "$level: a call that is unknown, and what is refused for a limit, end nothing" \
+		"$(got 'o["verdict"]') $(got 'o["stdout"]' | xargs)" 'ok -1 refused'
+done
+rm "$presets/strict.ini"
+
+# On a terminal of 80 columns nothing is cut, and the words of a fact stand below each other.
+here script 'show: 80 columns' && {
+	script -qec "stty cols 80; '$BELLJAR' preset show namespaces" /dev/null </dev/null | tr -d '\r' >"$scratch/shown"
+	is 'show: 80 columns: no line is longer' "$(awk 'length > 80' "$scratch/shown")" ''
+	is 'show: 80 columns: the words of every fact begin in one column' \
+		"$(awk '/^file / { next } /^On this/ { exit } match(substr($0, 26), /  [^ ]/) && RSTART != 13' "$scratch/shown")" ''
+	like 'show: 80 columns: a long value has its own line' "$(cat "$scratch/shown")" '^calls allowed +default:files-attributes$'
+}
+
 printf '[preset]\nextends = namespaces\nsummary = a\xe2\x80\xaeb\n' >"$presets/bidi.ini"
 printf '[preset]\nextends = namespaces\n[x\xe2\x80\xae]\n' >"$presets/bidi2.ini"
 printf '[preset]\nextends = namespaces\nsummary = \x1b]0;title\x07\n' >"$presets/escape.ini"

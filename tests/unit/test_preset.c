@@ -113,7 +113,9 @@ static void test_faults(void **state)
 	refuses_text("[limits]\nmemory = 1GB\n", "x.ini:4: memory = 1GB ends in 'GB'");
 	refuses_text("[limits]\nmemory =\n", "x.ini:4: memory has no value");
 	refuses_text("backend =\n", "x.ini:3: ");
-	refuses_text("backend = ../x\n", "x.ini:3: '../x' is no name");
+	refuses_text("backend = ../x\n", "x.ini:3: unknown backend '../x'");
+	refuses_text("backend = namespacez\n",
+		     "x.ini:3: unknown backend 'namespacez'; did you mean 'namespaces'?");
 	refuses_text("name = y\n", "the name is 'y', but the file is x.ini");
 	refuses_text("run_as = 0\n", "x.ini:3: 'run_as' cannot be '0'");
 	refuses_text("run_as = 4294967295\n", "x.ini:3: 'run_as' cannot be");

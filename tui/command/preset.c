@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define INDENT 39 /* where the words of a fact begin: its continuation lines too */
+#define VALUE  25 /* and where its value does */
 #define NARROW 60 /* no wrapping below */
 
 static void complain(const struct look *look, const char *text)
@@ -35,6 +36,23 @@ static size_t columns_of_output(void)
 	return size.ws_col;
 }
 
+/* A value that is too long for its column stands on a line of its own, so that the words below each other stay so. */
+static void put_fact(const char *line, size_t columns, struct buf *out)
+{
+	const char *gap = columns > 0 && strlen(line) > INDENT && memcmp(line + INDENT - 2, "  ", 2) != 0 &&
+					  line[VALUE - 1] == ' ' && line[VALUE] != ' '
+				  ? strstr(line + VALUE, "  ")
+				  : NULL;
+
+	if (gap == NULL) {
+		lines_wrap(line, columns, INDENT, out);
+		return;
+	}
+	FREE char *words = xprintf("%*s%s", INDENT, "", gap + 2);
+	buf_printf(out, "%.*s\n", (int) (gap - line), line);
+	lines_wrap(words, columns, INDENT, out);
+}
+
 static void print_lines(const struct look *look, const struct buf *text)
 {
 	size_t columns = columns_of_output();
@@ -44,7 +62,7 @@ static void print_lines(const struct look *look, const struct buf *text)
 		const char *nl = memchr(p, '\n', (size_t) (end - p)), *stop = nl != NULL ? nl : end;
 		FREE char *line = text_line(p, (size_t) (stop - p), look->ascii);
 		struct buf wrapped = { 0 };
-		lines_wrap(line, columns, INDENT, &wrapped);
+		put_fact(line, columns, &wrapped);
 		fputs(wrapped.data, stdout);
 		buf_done(&wrapped);
 		p = nl != NULL ? nl + 1 : end;
