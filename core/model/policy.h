@@ -109,6 +109,24 @@ void preset_keys_describe(struct buf *out);
 void policy_describe(const struct policy *p, struct buf *out);
 int policy_diff(const struct policy *a, const struct policy *b, struct buf *out);
 
+/*
+ * preset_grant: the text of a preset that allows one thing more than `p`, by which it was refused. Of a text that is
+ * there, everything else stays as it stands; one that has a fault, or is no child of `base`, is refused (-EINVAL,
+ * -EEXIST). -EPERM, -ENOENT, -EINVAL also for what no preset can give. Appended to `out`.
+ */
+enum grant_kind { GRANT_CALL, GRANT_PATH /* read-only */, GRANT_NETWORK /* all of the host's */ };
+struct preset_grant {
+	enum grant_kind kind;
+	const char *what; /* name of the call, path; NULL: network */
+};
+struct preset_text {
+	const char *name, *base; /* of the preset that is written, and of the one that it extends; may be the same */
+	const char *text;        /* NULL: there is none yet */
+	size_t len;
+};
+int preset_grant(const struct policy *p, const struct preset_grant *g, const struct preset_text *text,
+		 struct buf *out, struct err *e);
+
 /* policy_verdict_of: what becomes of a call under this policy, and by which rule ("" where no group names it, and the
  * call is then answered ENOSYS as unknown). */
 enum syscall_action policy_syscall(const struct policy *p, const char *call, const char **ret_rule);
