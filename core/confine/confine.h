@@ -89,6 +89,7 @@ struct seccomp_reason {
 	enum seccomp_watch watch;   /* one bit */
 	enum syscall_action action; /* WATCH_DENIED: to be answered EPERM (refuse) or ENOSYS (absent) */
 	bool never_kill;            /* WATCH_DENIED, for a limit's sake: no offence, whatever on_denied says */
+	bool by_value;              /* WATCH_DENIED: what is asked for lies in registers alone, so a person may allow it */
 	const char *rule;           /* WATCH_DENIED: "default:debug", "families"; "": the policy does not know the call */
 	const char *means;          /* in words for a person; NULL: none known */
 };

@@ -208,6 +208,15 @@ static const struct {
 	{ WATCH_MEMORY, "shmget" },  { WATCH_MEMORY, "memfd_create" },
 };
 
+/*
+ * Refused calls that a person who is asked may let through. What is shown must be what is done: all that says whom and
+ * what it is about lies in registers, none of it in memory nor behind a descriptor, which other threads may change
+ * while the person reads. Not here though so made: userfaultfd, with which a target could make the supervisor wait when
+ * it reads its memory; memfd_secret, which no meter sees into; clone, whose flags come with every fork; sockets, which
+ * a preset decides of as a whole; and whatever acts on the whole machine.
+ */
+static const char *const by_value[] = { "ptrace", "kcmp", "unshare", "personality", "syslog" };
+
 /* Asked for each row of the tables at each notification: most differ in the first letter. */
 static bool is_call(const char *a, const char *b)
 {
@@ -400,6 +409,14 @@ static bool test_holds(const struct arg_test *t, uint64_t arg, uint64_t most)
 	return true;
 }
 
+static bool is_by_value(const char *call)
+{
+	for (size_t i = 0; i < ARRAY_LEN(by_value); i++)
+		if (is_call(by_value[i], call))
+			return true;
+	return false;
+}
+
 static const struct arg_rule *rule_find(const struct seccomp_want *want, const char *call,
 					const uint64_t arg[6])
 {
@@ -441,6 +458,7 @@ static void explain_rule(const struct arg_rule *r, struct seccomp_reason *ret)
 		ret->watch = WATCH_DENIED;
 		ret->action = SYSCALL_REFUSE;
 		ret->never_kill = r->then == THEN_LIMIT;
+		ret->by_value = r->then == THEN_REFUSE && is_by_value(r->call);
 		ret->rule = r->name;
 		ret->means = r->means;
 	}
@@ -461,6 +479,7 @@ void seccomp_explain(const struct seccomp_want *want, int nr, uint32_t arch, con
 	ret->action = call ? policy_syscall(want->policy, call, &ret->rule) : SYSCALL_ABSENT;
 	if (ret->action != SYSCALL_ALLOW) {
 		ret->watch = WATCH_DENIED;
+		ret->by_value = ret->action == SYSCALL_REFUSE && is_by_value(call);
 		ret->means = group_means(want->policy, ret->rule);
 		return;
 	}

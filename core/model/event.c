@@ -312,14 +312,20 @@ static const struct event_field alert_fields[] = {
 };
 static const struct event_field ask_fields[] = {
 	U64("id", ask.id, REQUIRED),
+	I64("pid", ask.pid, 0),
+	STR("command", ask.command, 0),
 	STR("call", ask.call, 0),
+	MAP("args", ask.args, event_arg, ask.arg_count, &arg_items),
+	STR("rule", ask.rule, 0),
 	F64("deadline", ask.deadline_s, ALWAYS),
+	STRS("answers", ask.answers, ask.answer_count),
 	END,
 };
 static const struct event_field answer_fields[] = {
 	U64("id", answer.id, REQUIRED),
 	STR("decision", answer.decision, 0),
 	STR("by", answer.by, 0),
+	U64("count", answer.count, COUNT),
 	END,
 };
 static const struct event_field dropped_fields[] = {

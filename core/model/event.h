@@ -115,8 +115,19 @@ struct event {
 		struct { const char *name; uint64_t value; const char *evidence; } limit;
 		struct { const char *kind; uint64_t bytes; } terminal;
 		struct { const char *kind, *detail; } alert;
-		struct { uint64_t id; const char *call; double deadline_s; } ask;
-		struct { uint64_t id; const char *decision, *by; } answer;
+		struct {
+			uint64_t id; /* what an answer names */
+			int64_t pid; const char *command, *call;
+			const struct event_arg *args; size_t arg_count;
+			const char *rule;
+			double deadline_s;                                   /* then it is refused */
+			const char *const *answers; size_t answer_count; /* what may be said: "deny", "once", "run" */
+		} ask;
+		struct {
+			uint64_t id; /* of the question; 0: none was put */
+			const char *decision, *by;
+			uint64_t count; /* how many calls it decided */
+		} answer;
 		struct { const char *what; uint64_t count; const char *why; } dropped;
 		struct { const char *op, *path; uint64_t bytes; } changed; /* --project: op is added, changed, removed */
 		struct { const char *text, *remedy; } error;

@@ -111,19 +111,23 @@ static void tell_output(const struct event *ev, struct words *w)
 	}
 }
 
+static void put_call(const char *call, const struct event_arg *args, size_t count, struct buf *out)
+{
+	buf_printf(out, "%s(", call);
+	for (size_t i = 0; i < count; i++) {
+		buf_str(out, i ? ", " : "");
+		if (args[i].text)
+			buf_str(out, args[i].text);
+		else
+			buf_printf(out, "%s=%" PRId64, args[i].key, args[i].number);
+	}
+	buf_str(out, ")");
+}
+
 static void tell_denied(const struct event *ev, struct words *w)
 {
 	put_who(ev->denied.command, ev->denied.pid, &w->what);
-	buf_printf(&w->what, "%s(", ev->denied.call);
-	for (size_t i = 0; i < ev->denied.arg_count; i++) {
-		const struct event_arg *a = &ev->denied.args[i];
-		buf_str(&w->what, i ? ", " : "");
-		if (a->text)
-			buf_str(&w->what, a->text);
-		else
-			buf_printf(&w->what, "%s=%" PRId64, a->key, a->number);
-	}
-	buf_str(&w->what, ")");
+	put_call(ev->denied.call, ev->denied.args, ev->denied.arg_count, &w->what);
 	put_repeats(ev->denied.count, &w->what);
 	put_or(ev->denied.error, "", &w->why);
 	if (ev->denied.rule && *ev->denied.rule)
@@ -248,16 +252,22 @@ static void tell_alert(const struct event *ev, struct words *w)
 
 static void tell_ask(const struct event *ev, struct words *w)
 {
-	buf_printf(&w->what, "question %" PRIu64 ": may it call %s?", ev->ask.id,
-		   ev->ask.call ? ev->ask.call : "?");
+	buf_printf(&w->what, "question %" PRIu64 ": may ", ev->ask.id);
+	put_who(ev->ask.command, ev->ask.pid, &w->what);
+	put_call(ev->ask.call ? ev->ask.call : "?", ev->ask.args, ev->ask.arg_count, &w->what);
+	buf_str(&w->what, "?");
 	buf_str(&w->why, "without an answer it is refused after ");
 	put_seconds(ev->ask.deadline_s, &w->why);
 }
 
 static void tell_answer(const struct event *ev, struct words *w)
 {
-	buf_printf(&w->what, "question %" PRIu64 ": %s", ev->answer.id,
-		   ev->answer.decision ? ev->answer.decision : "?");
+	if (ev->answer.id)
+		buf_printf(&w->what, "question %" PRIu64 ": ", ev->answer.id);
+	else
+		buf_str(&w->what, "no question: ");
+	buf_str(&w->what, ev->answer.decision ? ev->answer.decision : "?");
+	put_repeats(ev->answer.count, &w->what);
 	if (ev->answer.by)
 		buf_printf(&w->why, "by %s", ev->answer.by);
 }

@@ -25,18 +25,17 @@ static void add_list(struct buf *out, const char *const *list, size_t count, con
 	}
 }
 
-static void what_denied(const struct event *ev, struct buf *out)
+static void add_call(struct buf *out, const char *call, const struct event_arg *args, size_t count)
 {
-	add_capped(out, ev->denied.call);
+	add_capped(out, call);
 	buf_str(out, "(");
-	for (size_t i = 0; i < ev->denied.arg_count && out->len < TEXT_CAP; i++) {
-		const struct event_arg *arg = &ev->denied.args[i];
+	for (size_t i = 0; i < count && out->len < TEXT_CAP; i++) {
 		if (i > 0)
 			buf_str(out, ", ");
-		if (arg->text)
-			add_capped(out, arg->text);
+		if (args[i].text)
+			add_capped(out, args[i].text);
 		else
-			buf_printf(out, "%lld", (long long) arg->number);
+			buf_printf(out, "%lld", (long long) args[i].number);
 	}
 	buf_str(out, ")");
 }
@@ -92,7 +91,7 @@ void event_what(const struct event *ev, struct buf *out)
 {
 	switch (ev->type) {
 	case EVENT_DENIED:
-		what_denied(ev, out);
+		add_call(out, ev->denied.call, ev->denied.args, ev->denied.arg_count);
 		break;
 	case EVENT_NETWORK:
 		what_network(ev, out);
@@ -124,7 +123,7 @@ void event_what(const struct event *ev, struct buf *out)
 		break;
 	case EVENT_ASK:
 		buf_str(out, "may it call ");
-		add_capped(out, ev->ask.call);
+		add_call(out, ev->ask.call ? ev->ask.call : "?", ev->ask.args, ev->ask.arg_count);
 		break;
 	case EVENT_ANSWER:
 		buf_str(out, "answer: ");

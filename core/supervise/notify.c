@@ -134,10 +134,15 @@ static bool look(struct notify *n)
 
 /* ---- each kind ---- */
 
-static void on_denied(struct notify *n, const struct seccomp_reason *why)
+static bool is_absent(const struct seccomp_reason *why)
+{
+	return why->action == SYSCALL_ABSENT || why->rule[0] == 0;
+}
+
+static void refuse(struct notify *n, const struct seccomp_reason *why)
 {
 	struct supervisor *v = n->v;
-	bool valid = look(n), absent = why->action == SYSCALL_ABSENT || why->rule[0] == 0;
+	bool valid = look(n), absent = is_absent(why);
 	bool kill = v->launch->policy->on_denied == DENIED_KILL && !why->never_kill && !absent;
 	const struct who *w = who_is(n, (pid_t) n->req.pid);
 	if (kill) {
@@ -162,6 +167,114 @@ static void on_denied(struct notify *n, const struct seccomp_reason *why)
 					.rule = why->rule[0] ? why->rule : "unknown call",
 					.count = 1 } };
 	group_emit(&v->groups, &v->feed, &ev);
+}
+
+/* ---- calls that a person is asked about ---- */
+
+/* The caller stands still, everything else of the run goes on, its limits too. */
+static void put_question(struct notify *n, const struct seccomp_reason *why)
+{
+	static const char *const answers[] = { "deny", "once", "run" };
+	struct supervisor *v = n->v;
+	const struct question what = { .req = n->req, .rule = why->rule, .allowable = why->by_value };
+	const struct question *held = look(n) ? ask_hold(&v->asks, &what, now_ns()) : NULL;
+	if (!held) {
+		refuse(n, why);
+		return;
+	}
+	const struct who *w = who_is(n, (pid_t) n->req.pid);
+	struct event ev = { .type = EVENT_ASK,
+			    .ask = { .id = held->id,
+				     .pid = w->inside,
+				     .command = w->command,
+				     .call = n->words.name,
+				     .args = n->words.args,
+				     .arg_count = n->words.arg_count,
+				     .rule = held->rule,
+				     .deadline_s = (double) ASK_DEADLINE_NS / NS_PER_S,
+				     .answers = answers,
+				     .answer_count = held->allowable ? ARRAY_LEN(answers) : 1 } };
+	feed_emit(&v->feed, &ev);
+}
+
+/* A run that is being ended asks nothing any more. */
+static bool is_open(const struct supervisor *v)
+{
+	return v->state == RUN_RUNNING && v->facts.killed_for == VERDICT_NONE;
+}
+
+static void on_denied(struct notify *n, const struct seccomp_reason *why)
+{
+	struct supervisor *v = n->v;
+	bool ask = v->launch->policy->on_denied == DENIED_ASK && !is_absent(why) && !why->never_kill;
+	if (!ask || !is_open(v)) {
+		refuse(n, why);
+	} else if (why->by_value && ask_allowed(&v->asks, n->req.data.nr, why->rule)) {
+		go_on(n);
+	} else if (!v->launch->answers) {
+		v->asks.not_asked[ASK_NOBODY]++;
+		refuse(n, why);
+	} else {
+		put_question(n, why);
+	}
+}
+
+/*
+ * CONTINUE must never follow from what lies in the target's memory, which another thread may have changed since it was
+ * looked at (seccomp_unotify(2)). Here nothing of memory is decided on: the rule, and whether the call may be allowed
+ * at all, follow from its number and registers. Those are the kernel's copy of a thread that waits for us: a tracer
+ * could write them only while it is stopped, and a signal that would stop it ends the wait instead, or is not taken
+ * before the answer. A call that begins anew is a new notification, with another id. What the kernel says to a call
+ * that is let through is its own affair: no capability comes with it.
+ */
+static bool allow(struct notify *n, const struct question *held, enum decision d)
+{
+	if (!held->allowable || !is_open(n->v) || !still_waits(n))
+		return false;
+	if (d == DECIDE_RUN)
+		ask_allow(&n->v->asks, held);
+	go_on(n);
+	return true;
+}
+
+void notify_answer(struct supervisor *v, uint64_t id, enum decision d, const char *by)
+{
+	struct notify *n = v->notify;
+	struct seccomp_reason why;
+	struct question held;
+	if (!n || !ask_take(&v->asks, id, &held))
+		return; /* it crossed with its deadline */
+	n->req = held.req;
+	if (d != DECIDE_DENY && allow(n, &held, d)) {
+		ask_answered(&v->feed, id, d, by, 1);
+		return;
+	}
+	if (d !=
+	    DECIDE_DENY) /* who cannot be told so is not asked for it either: the answer crossed with an end */
+		by = held.allowable ? "end of the caller" : "rule: this call cannot be allowed";
+	ask_answered(&v->feed, id, DECIDE_DENY, by, 1);
+	seccomp_explain(&v->inst.want, n->req.data.nr, n->req.data.arch, (const uint64_t *) n->req.data.args,
+			&why);
+	refuse(n, &why);
+}
+
+void notify_tick(struct supervisor *v)
+{
+	uint64_t id, now = now_ns();
+	while (v->notify && (id = ask_due(&v->asks, now)))
+		notify_answer(v, id, DECIDE_DENY, "deadline");
+	for (size_t k = v->asks.held_count; v->notify && k-- > 0;) {
+		v->notify->req = v->asks.held[k].req;
+		if (!still_waits(v->notify))
+			notify_answer(v, v->asks.held[k].id, DECIDE_DENY, "end of the caller");
+	}
+	ask_tell(&v->asks, &v->feed);
+}
+
+void notify_deny_all(struct supervisor *v, const char *by)
+{
+	while (v->notify && v->asks.held_count)
+		notify_answer(v, v->asks.held[0].id, DECIDE_DENY, by);
 }
 
 static void emit_network(struct notify *n, const struct decode_addr *a, enum outcome outcome,

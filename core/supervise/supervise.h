@@ -37,6 +37,7 @@ int run_next(struct run *r, struct event **ret);
 
 int run_stop(struct run *r, uint64_t grace_ns); /* SIGTERM, then SIGKILL after the grace; 0: at once */
 int run_pause(struct run *r, bool on);
+/* run_answer: to an ask event, which only a launch with `answers` brings. decision: enum decision. */
 int run_answer(struct run *r, uint64_t id, int decision);
 int run_stdin(struct run *r, const void *bytes, size_t len); /* 0 bytes: end of file */
 

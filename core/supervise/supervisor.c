@@ -28,7 +28,10 @@
 
 /* Which verb is legal in which state; what is not is ignored, as it crossed with an event that made it moot. */
 static const bool verb_legal[RUN_STATE_MAX][VERB_MAX] = {
-	[RUN_RUNNING] = { [VERB_STOP] = true, [VERB_PAUSE] = true, [VERB_RESUME] = true },
+	[RUN_RUNNING] = { [VERB_STOP] = true,
+			  [VERB_PAUSE] = true,
+			  [VERB_RESUME] = true,
+			  [VERB_ANSWER] = true },
 };
 
 /* ---- limits that were met, and killing ---- */
@@ -81,6 +84,7 @@ void supervisor_kill(struct supervisor *v, enum verdict why)
 		v->ended_ns = now_ns();
 	}
 	v->state = RUN_STOPPING;
+	notify_deny_all(v, "end of the run");
 	(void) v->inst.backend->stop(&v->inst, true,
 				     &e); /* what it could not do, `end` does again and counts */
 }
@@ -107,7 +111,8 @@ static void stop_by_person(struct supervisor *v, uint64_t grace_ns)
 	}
 	v->facts.killed_for = VERDICT_CANCELLED;
 	v->facts.killed_at_ns = now_ns() - v->feed.start_ns;
-	if (v->paused) /* a stopped process takes no SIGTERM */
+	notify_deny_all(v, "stop of the run"); /* who waits for an answer takes no SIGTERM either */
+	if (v->paused)                         /* a stopped process takes no SIGTERM */
 		(void) v->inst.backend->pause(&v->inst, false, &e);
 	if (v->inst.backend->stop(&v->inst, false, &e) < 0 ||
 	    loop_timer(v->loop, grace_ns, 0, on_grace_over, v, &e) < 0)
@@ -123,6 +128,10 @@ static void on_verb(struct supervisor *v, const struct verb_msg *m)
 		return;
 	if (m->verb == VERB_STOP) {
 		stop_by_person(v, m->grace_ns);
+		return;
+	}
+	if (m->verb == VERB_ANSWER) {
+		notify_answer(v, m->id, m->decision, "person");
 		return;
 	}
 	v->paused = m->verb == VERB_PAUSE;
@@ -158,6 +167,7 @@ static void on_wire(void *arg, uint32_t events)
 	    v->feed.reader_gone) { /* it died or left: nobody watches any more */
 		loop_unwatch_fd(v->loop, fd);
 		v->feed.reader_gone = true;
+		notify_deny_all(v, "end of the front end");
 		cancel(v, "the end of its front end");
 		return;
 	}
@@ -217,6 +227,7 @@ static void on_meter(void *arg)
 	struct supervisor *v = arg;
 	uint64_t cpu_limit = v->launch->policy->limit[LIMIT_CPU];
 	meter_read(&v->meter, &v->inst);
+	notify_tick(v);
 	group_tick(&v->groups, &v->feed);
 	output_tick(v);
 	meter_emit(&v->meter, &v->inst, &v->feed);
@@ -463,12 +474,14 @@ static void end_run(struct supervisor *v)
 		v->ended_ns = now_ns();
 	uint64_t from = v->ended_ns;
 	netless_stop(&v->netless);
+	notify_deny_all(v, "end of the run");
 	if (v->inst.backend) {
 		v->facts.processes_left = (uint64_t) v->inst.backend->end(&v->inst);
 		v->facts.quiet_ns = now_ns() - from;
 		output_finish(v);
 		if (v->inst.pid == 0 && v->started) {
 			meter_read(&v->meter, &v->inst);
+			notify_tick(v);
 			group_tick(&v->groups, &v->feed);
 			look_at_counters(v);
 			meter_emit(&v->meter, &v->inst, &v->feed);

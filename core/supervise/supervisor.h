@@ -7,6 +7,7 @@
 #include "core/backend/backend.h"
 #include "core/base/base.h"
 #include "core/model/model.h"
+#include "core/supervise/ask.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -187,6 +188,9 @@ void netless_stop(struct netless *n);
 
 struct supervisor;
 int notify_start(struct supervisor *v, struct err *e);
+void notify_answer(struct supervisor *v, uint64_t id, enum decision d, const char *by);
+void notify_tick(struct supervisor *v);                  /* those whose time is up, and what was counted */
+void notify_deny_all(struct supervisor *v, const char *by); /* the run ends: nobody waits for an answer any more */
 void notify_stop(struct supervisor *v);
 
 /* ---- output.c: what the target prints ---- */
@@ -231,6 +235,7 @@ struct supervisor {
 	char *canary_told;     /* what was told of planted words, a line each; NULL: nothing */
 	uint64_t ended_ns;     /* when the target ended or was killed */
 	struct timespec began; /* by the clock that files are stamped with */
+	struct asks asks;
 	struct output output;
 	uint8_t verb_space[WIRE_FRAME_MAX];
 };

@@ -88,6 +88,9 @@ static const char *const examples[] = {
 	"{\"seq\":34,\"t\":0.802,\"type\":\"alert\",\"kind\":\"canary\",\"detail\":\"planted credential seen "
 	"in stdout\"}",
 	"{\"seq\":35,\"t\":0.810,\"type\":\"ask\",\"id\":3,\"call\":\"ptrace\",\"deadline\":10.0}",
+	"{\"seq\":35,\"t\":0.811,\"type\":\"ask\",\"id\":4,\"pid\":4,\"command\":\"python3\",\"call\":\"ptrace\","
+	"\"args\":{\"request\":\"PTRACE_ATTACH\",\"pid\":1},\"rule\":\"default:debug\",\"deadline\":10.0,"
+	"\"answers\":[\"deny\",\"once\",\"run\"]}",
 	"{\"seq\":36,\"t\":2.1,\"type\":\"answer\",\"id\":3,\"decision\":\"deny\",\"by\":\"person\"}",
 	"{\"seq\":37,\"t\":0.900,\"type\":\"dropped\",\"what\":\"file\",\"count\":812,\"why\":\"grouped\"}",
 	"{\"seq\":38,\"t\":0.910,\"type\":\"changed\",\"op\":\"added\",\"path\":\"out/"
@@ -110,7 +113,8 @@ static void add_what_is_always_written(json_t *example)
 
 	if (!json_object_get(example, "source"))
 		json_object_set_new(example, "source", json_string("host"));
-	if ((strcmp(type, "network") == 0 || strcmp(type, "file") == 0) && !json_object_get(example, "count"))
+	if ((strcmp(type, "network") == 0 || strcmp(type, "file") == 0 || strcmp(type, "answer") == 0) &&
+	    !json_object_get(example, "count"))
 		json_object_set_new(example, "count", json_integer(1));
 }
 

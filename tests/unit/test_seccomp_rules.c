@@ -7,6 +7,7 @@
 
 #include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -139,12 +140,42 @@ static void test_rules_are_named(void **state)
 	}
 }
 
+/* A person may only let through what cannot be changed while it is looked at. */
+static void test_who_may_be_asked(void **state)
+{
+	static const struct {
+		int nr;
+		uint64_t arg[6];
+		bool by_value;
+	} asked[] = {
+		{ SYS_ptrace, { 16, 1 }, true },
+		{ SYS_kcmp, { 1, 2 }, true },
+		{ SYS_personality, { 0x0400000 }, true },
+		{ SYS_process_vm_readv, { 1 }, false }, /* what is read stands in memory */
+		{ SYS_socket, { AF_VSOCK }, false },
+		{ SYS_clone, { CLONE_NEWUSER }, false },
+		{ SYS_ioctl, { 0, TIOCSTI }, false },         /* on what, a descriptor says */
+		{ SYS_prctl, { PR_SET_DUMPABLE, 0 }, false }, /* a limit's sake */
+		{ 9999, { 0 }, false },
+	};
+	struct fixture *f = *state;
+	struct seccomp_reason why;
+
+	compile(f, WATCH_DENIED | WATCH_MEMORY);
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+		seccomp_explain(&f->want, asked[i].nr, ARCH, asked[i].arg, &why);
+		if (why.watch != WATCH_DENIED || why.by_value != asked[i].by_value)
+			fail_msg("row %zu", i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_arguments_decide),
 		T(test_cpu_time_is_kept_when_limited),
 		T(test_rules_are_named),
+		T(test_who_may_be_asked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

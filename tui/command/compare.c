@@ -126,8 +126,6 @@ static int follow(const struct session *s, size_t k, const struct launch *l, str
 			(void) poll(&p, 1, -1);
 			continue;
 		}
-		if (ev->type == EVENT_ASK) /* nobody is asked here */
-			(void) run_answer(run, ev->ask.id, DECIDE_DENY);
 		comparison_take(s->c, k, ev);
 		event_free(ev);
 	}

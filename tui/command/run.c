@@ -183,9 +183,6 @@ static void show_event(struct session *s, const struct event *ev)
 		return; /* it tells itself */
 	case EVENT_METER:
 		return; /* ten a second */
-	case EVENT_ASK: /* nobody is asked here: refused at once, in place of at the deadline */
-		(void) run_answer(s->run, ev->ask.id, DECIDE_DENY);
-		break;
 	case EVENT_ERROR:
 		on_error(s, ev);
 		return;

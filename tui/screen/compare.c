@@ -139,8 +139,6 @@ static void on_run(void *arg, uint32_t epoll_events)
 			return;
 		}
 		take(s, s->at, ev);
-		if (ev->type == EVENT_ASK) /* two runs are only alike when nobody steps in */
-			(void) run_answer(s->run, ev->ask.id, DECIDE_DENY);
 		event_free(ev);
 		app_dirty(app);
 	}
