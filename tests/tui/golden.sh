@@ -48,6 +48,10 @@ cat >"$scratch/output" <<'KEYS'
 :filter shadow
 o
 KEYS
+cat >"$scratch/talk" <<'KEYS'
+2
+T
+KEYS
 cat >"$scratch/found" <<'KEYS'
 :find urlopen
 n
@@ -96,6 +100,7 @@ picture events-chosen-80x24 under-attack --size 80x24 --script "$scratch/chosen"
 picture events-filtered-80x24 under-attack --size 80x24 --script "$scratch/filtered"
 picture events-raw-80x24 under-attack --size 80x24 --script "$scratch/raw"
 picture events-output-80x24 under-attack --size 80x24 --script "$scratch/output"
+picture talk-80x24 under-attack --size 80x24 --script "$scratch/talk"
 picture boundary-80x24 under-attack --size 80x24 --script "$scratch/boundary"
 picture found-80x24 under-attack --size 80x24 --script "$scratch/found"
 picture help-80x24 under-attack --size 80x24 --script "$scratch/help"

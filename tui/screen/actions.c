@@ -261,6 +261,14 @@ static void command(struct app *app, const char *argument)
 	prompt_open(app, PROMPT_COMMAND, argument);
 }
 
+static void talk(struct app *app, const char *argument)
+{
+	(void) argument;
+	app->talk = !app->talk;
+	app_say(app, app->talk ? "TALK: few things, wide apart; the last key stands below. T ends it."
+			       : "All panes again.");
+}
+
 static void help(struct app *app, const char *argument)
 {
 	(void) argument;
@@ -341,6 +349,7 @@ const struct action common_actions[] = {
 	{ "find-back", NULL, "the place before", find_back },
 	{ "move", "WHERE", "scroll: up, page-down, top …", move },
 	{ "command", "[TEXT]", "open this line", command },
+	{ "talk", NULL, "for an audience: less, wider apart, the last key in view", talk },
 	{ "help", NULL, "keys and commands", help },
 	{ "back", NULL, "close what is open", back },
 	{ "suspend", NULL, "back to the shell; the run goes on", suspend },

@@ -235,6 +235,7 @@ void app_command(struct app *app, const char *line)
 void app_key(struct app *app, uint32_t key)
 {
 	bool again = app->interrupted;
+	app->last_key = key;
 	app->said.len = 0;
 	app->interrupted = false;
 	app_dirty(app);

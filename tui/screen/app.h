@@ -105,6 +105,8 @@ struct app {
 	struct curses *term; /* NULL: drawn without a terminal */
 	struct cells grid;
 	bool ascii, dirty, quitting, help;
+	bool talk;         /* for an audience: few things, wide apart, and the last key in view */
+	uint32_t last_key; /* 0: none yet */
 	int help_top;
 	int status, signo; /* exit status; the signal that ended us */
 	int frame_timer, tick_timer;

@@ -155,6 +155,16 @@ static void draw_keys(const struct app *app, const struct pane *keys)
 	draw_hint(&corner, 0, binding_find(app->view->id, 'q'));
 }
 
+/* Where nobody sees the presenter's hands. */
+static void draw_last_key(const struct app *app, const struct pane *row)
+{
+	char key[16];
+	if (!app->talk || !app->last_key || app->prompt.kind != PROMPT_NONE)
+		return;
+	const char *name = key_spell(app->last_key, key, sizeof(key));
+	pane_printf(row, 0, row->columns - (int) strlen(name) - 3, ROLE_TAB, " %s ", name);
+}
+
 static void draw_sentence(struct app *app, const struct pane *row)
 {
 	if (app->prompt.kind != PROMPT_NONE) {
@@ -285,4 +295,5 @@ void frame_draw(struct app *app)
 	draw_body(app, &body);
 	draw_keys(app, &keys);
 	draw_sentence(app, &sentence);
+	draw_last_key(app, &sentence);
 }

@@ -280,6 +280,28 @@ const char *basis_words(enum basis b)
 	return b < BASIS_MAX && words[b] ? words[b] : "not said";
 }
 
+void group_sentence(const struct group *g, struct buf *out)
+{
+	int name = (int) strcspn(g->who.len ? g->who.text : "", "[");
+	const char *verb = g->type == EVENT_TERMINAL ? "printed" : "wanted";
+	if (g->type == EVENT_LIMIT)
+		buf_printf(out, "A limit was met: %s.", g->what.text);
+	else if (g->type == EVENT_ALERT)
+		buf_printf(out, "LOOK: %s.", g->why.text);
+	else if (g->type == EVENT_EXEC)
+		buf_printf(out, "A program was started: %s.", g->what.text);
+	else if (g->type == EVENT_DROPPED)
+		buf_printf(out, "More happened than is told one by one: %s.", g->what.text);
+	else
+		buf_printf(out, "%.*s %s: %s.", name ? name : 2, name ? g->who.text : "It", verb,
+			   g->what.text);
+	if (g->outcome != OUTCOME_NONE)
+		buf_printf(out, *layer_words(g->layer) ? " %s: %s." : " %s.%s", group_outcome(g),
+			   layer_words(g->layer));
+	if (g->count > 1)
+		buf_printf(out, " %llu times.", (unsigned long long) g->count);
+}
+
 void group_allow(const struct group *g, struct buf *out)
 {
 	if (!outcome_stopped(g->outcome)) {

@@ -62,5 +62,8 @@ const char *group_kind(const struct group *g);    /* "NET", "FILE", "CALL": at m
 const char *group_outcome(const struct group *g); /* "refused", "met", …: at most 11 columns */
 const char *layer_words(enum layer l);            /* "no route in this network namespace" */
 const char *basis_words(enum basis b);            /* how certain that is */
+/* group_sentence: for an audience: "python3 wanted: connect 10.0.0.1:80. It was unreachable: no route …". Appended,
+ * scrubbed. */
+void group_sentence(const struct group *g, struct buf *out);
 /* group_allow: how a preset would allow it, or that none can. Appended, scrubbed. */
 void group_allow(const struct group *g, struct buf *out);

@@ -89,6 +89,7 @@ const struct binding bindings[] = {
 	{ IN_ALL, { 'N' }, "find-back", WHEN_ALWAYS, NULL, "the place before" },
 
 	{ IN_ALL, { ':' }, "command", WHEN_ALWAYS, "Command", "type a command; Tab completes, Up recalls" },
+	{ IN_ALL, { 'T' }, "talk", WHEN_ALWAYS, NULL, "for an audience: less, wider apart, the last key in view" },
 	{ IN_ALL, { '?', K_F1 }, "help", WHEN_ALWAYS, "Help", "this help" },
 	{ IN_ALL, { 'q' }, "quit", WHEN_ALWAYS, "Quit", "leave; asks when a run lives" },
 	{ IN_ALL, { '1' }, "screen 1", WHEN_ALWAYS, NULL, "Compose: stage code and choose a preset" },

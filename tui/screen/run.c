@@ -174,6 +174,13 @@ static void draw_boundary(struct app *app, const struct pane *body)
 	draw_limits(&app->watch, &s.in, row + 2);
 }
 
+static void draw_for_audience(struct app *app, const struct pane *body)
+{
+	struct section s = { .title = "What it did, newest first", .rows = -1, .focus = true };
+	box_stack(body, &s, 1, BOX_CLOSED);
+	draw_talk(&app->watch, &s.in);
+}
+
 static void run_draw(struct app *app, const struct pane *body)
 {
 	const struct watch *w = &app->watch;
@@ -183,6 +190,8 @@ static void run_draw(struct app *app, const struct pane *body)
 		draw_output(app, body);
 	else if (app->at_run.boundary)
 		draw_boundary(app, body);
+	else if (app->talk)
+		draw_for_audience(app, body);
 	else if (app->at_run.zoomed)
 		draw_zoomed(app, body);
 	else if (body->columns >= WIDE_COLUMNS && body->rows >= WIDE_ROWS)

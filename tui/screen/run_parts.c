@@ -256,13 +256,11 @@ void draw_group(const struct group *g, uint64_t t_ns, const struct pane *row, en
 		pane_put(row, 0, row->columns - len - 1, role, count);
 }
 
-/* The groups that were touched last, the newest at the bottom. */
-void draw_ticker(const struct watch *w, const struct pane *pane)
+/* The groups that were touched last, the newest first. Returns how many. */
+static int newest_groups(const struct groups *g, const struct group **newest, int most)
 {
-	const struct groups *g = &w->groups;
-	const struct group *newest[16];
-	int count = 0, rows = pane->rows < (int) ARRAY_LEN(newest) ? pane->rows : (int) ARRAY_LEN(newest);
-	for (uint64_t below = UINT64_MAX; count < rows; below = newest[count++]->touched) {
+	int count = 0;
+	for (uint64_t below = UINT64_MAX; count < most; below = newest[count++]->touched) {
 		newest[count] = NULL;
 		for (size_t i = 0; i < g->count; i++)
 			if (!group_quiet(&g->at[i]) && g->at[i].touched < below &&
@@ -271,6 +269,36 @@ void draw_ticker(const struct watch *w, const struct pane *pane)
 		if (!newest[count])
 			break;
 	}
+	return count;
+}
+
+void draw_talk(const struct watch *w, const struct pane *pane)
+{
+	const struct group *newest[12];
+	struct pane text = pane_cut(pane, 0, 2, pane->rows, pane->columns - 4);
+	int row = 1, count = newest_groups(&w->groups, newest, ARRAY_LEN(newest));
+	if (w->ended) {
+		struct buf words = { 0 };
+		buf_printf(&words, "%s  %s", verdict_badge(w->verdict), verdict_words(w->verdict));
+		row += pane_wrapped(&text, row, ROLE_STRONG, clean_scrubbed(words.data, words.len)) + 1;
+		buf_done(&words);
+	}
+	if (count == 0)
+		pane_put(&text, row, 0, ROLE_STRONG, "Nothing worth a word has happened yet.");
+	for (int i = 0; i < count && row < pane->rows; i++) {
+		struct buf words = { 0 };
+		group_sentence(newest[i], &words);
+		row += pane_wrapped(&text, row, ROLE_STRONG, clean_scrubbed(words.data, words.len)) + 1;
+		buf_done(&words);
+	}
+}
+
+/* The newest at the bottom. */
+void draw_ticker(const struct watch *w, const struct pane *pane)
+{
+	const struct group *newest[16];
+	int most = pane->rows < (int) ARRAY_LEN(newest) ? pane->rows : (int) ARRAY_LEN(newest);
+	int count = newest_groups(&w->groups, newest, most);
 	if (count == 0)
 		pane_put(pane, 0, 1, ROLE_TEXT, "None so far.");
 	for (int row = 0; row < count; row++) {

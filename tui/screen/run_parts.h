@@ -19,6 +19,8 @@ void draw_boundary_line(const struct watch *w, const struct pane *row);
 
 void events_title(const struct watch *w, char *title, size_t size);
 void draw_ticker(const struct watch *w, const struct pane *pane);
+/* draw_talk: the run for an audience: what it came to, and the newest events as sentences. */
+void draw_talk(const struct watch *w, const struct pane *pane);
 /* draw_group: one row of a list of events. */
 void draw_group(const struct group *g, uint64_t t_ns, const struct pane *row, enum role role);
 
