@@ -327,9 +327,11 @@ int layers_verify(struct instance *i, const struct seccomp_program *filter, stru
 unsigned watch_for(const struct instance *i, bool answer_sockets)
 {
 	const struct policy *p = i->launch->policy;
-	return (p->observe.denied || p->on_denied != DENIED_ERRNO ? WATCH_DENIED : 0) |
-	       (p->observe.network ? WATCH_NETWORK : 0) | (p->observe.exec ? WATCH_EXEC : 0) |
-	       (p->observe.files == FILES_ATTEMPTS ? WATCH_FILES : 0) |
-	       (i->memory_by_supervisor ? WATCH_MEMORY : 0) | (i->fork_by_supervisor ? WATCH_FORK : 0) |
-	       (answer_sockets ? WATCH_SOCKET : 0);
+	unsigned watch = (p->observe.denied || p->on_denied != DENIED_ERRNO ? WATCH_DENIED : 0) |
+			 (p->observe.network ? WATCH_NETWORK : 0) | (p->observe.exec ? WATCH_EXEC : 0) |
+			 (p->observe.files == FILES_ATTEMPTS ? WATCH_FILES : 0) |
+			 (i->memory_by_supervisor ? WATCH_MEMORY : 0) |
+			 (i->fork_by_supervisor ? WATCH_FORK : 0) | (answer_sockets ? WATCH_SOCKET : 0);
+	/* Not worth a listener of its own: there can be only one, also of whoever is around us. */
+	return watch && p->limit[LIMIT_FILE_SIZE] != UNLIMITED ? watch | WATCH_SIGNAL : watch;
 }

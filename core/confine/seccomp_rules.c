@@ -18,6 +18,7 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -52,9 +53,10 @@ enum rule_then {
 	THEN_REFUSE,
 	THEN_LIMIT, /* refused for a limit's sake: no offence, never ends a run */
 	THEN_MEMORY,
+	THEN_SIGNAL,
 	THEN_SOCKET, /* put to the supervisor */
 };
-enum rule_when { ALWAYS, WHEN_MEMORY, WHEN_CPU, WHEN_SOCKET, WHEN_NETWORK, WHEN_PINNED };
+enum rule_when { ALWAYS, WHEN_MEMORY, WHEN_CPU, WHEN_SIGNAL, WHEN_SOCKET, WHEN_NETWORK, WHEN_PINNED };
 #define TESTS_MAX 6
 struct arg_rule {
 	const char *call;
@@ -178,6 +180,13 @@ static const struct arg_rule rules[] = {
 	/* without a pid namespace that is every process of the same user, belljar's own among them */
 	{ "kill", ALWAYS, { IS(0, 0xffffffff) },
 	  THEN_REFUSE, "signals", "a signal to every process there is" },
+	/* it tells of a file that met its limit, unless a program sends it itself; nothing else could tell these apart */
+	{ "kill", WHEN_SIGNAL, { IS(1, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
+	{ "tkill", WHEN_SIGNAL, { IS(1, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
+	{ "tgkill", WHEN_SIGNAL, { IS(2, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
+	{ "rt_sigqueueinfo", WHEN_SIGNAL, { IS(1, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
+	{ "rt_tgsigqueueinfo", WHEN_SIGNAL, { IS(2, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
+	{ "pidfd_send_signal", WHEN_SIGNAL, { IS(1, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
 	{ "sched_setaffinity", WHEN_PINNED, { { 0 } },
 	  THEN_LIMIT, "cpus", "taking more cores than the limit gives" },
 
@@ -240,6 +249,8 @@ static bool rule_in_force(const struct arg_rule *r, const struct seccomp_want *w
 		return want->watch & WATCH_MEMORY;
 	case WHEN_CPU:
 		return want->policy->limit[LIMIT_CPU] != UNLIMITED;
+	case WHEN_SIGNAL:
+		return want->watch & WATCH_SIGNAL;
 	case WHEN_SOCKET:
 		return want->watch & WATCH_SOCKET;
 	case WHEN_NETWORK:
@@ -328,6 +339,7 @@ static uint32_t rule_action(const struct arg_rule *r, const struct call_plan *pl
 	case THEN_LIMIT:
 		return plan->refuse == SECCOMP_RET_USER_NOTIF ? plan->refuse : SECCOMP_RET_ERRNO | EPERM;
 	case THEN_MEMORY:
+	case THEN_SIGNAL:
 	case THEN_SOCKET:
 		return SECCOMP_RET_USER_NOTIF;
 	}
@@ -449,6 +461,9 @@ static void explain_rule(const struct arg_rule *r, struct seccomp_reason *ret)
 		return;
 	case THEN_MEMORY:
 		ret->watch = WATCH_MEMORY;
+		return;
+	case THEN_SIGNAL:
+		ret->watch = WATCH_SIGNAL;
 		return;
 	case THEN_SOCKET:
 		ret->watch = WATCH_SOCKET;

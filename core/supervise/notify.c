@@ -499,6 +499,10 @@ static void notify_one(struct notify *n)
 	case WATCH_SOCKET:
 		on_socket(n);
 		break;
+	case WATCH_SIGNAL:
+		n->v->facts.xfsz_sent = true;
+		go_on(n);
+		break;
 	case WATCH_DENIED:
 		on_denied(n, &why);
 		break;

@@ -59,8 +59,8 @@ static bool met_processes(const struct facts *f)
 
 static bool met_file_size(const struct facts *f)
 {
-	return f->file_at_limit ||
-	       (f->ended && WIFSIGNALED(f->wait_status) && WTERMSIG(f->wait_status) == SIGXFSZ);
+	return f->file_at_limit || (f->ended && !f->xfsz_sent && WIFSIGNALED(f->wait_status) &&
+				    WTERMSIG(f->wait_status) == SIGXFSZ);
 }
 
 /* A process can send itself SIGXCPU; RLIMIT_CPU only does when that much was used, by the count that it is held to. */

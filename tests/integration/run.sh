@@ -73,6 +73,14 @@ test_statuses() {
 	139 signalled SIGSEGV|import os, signal; os.kill(os.getpid(), signal.SIGSEGV)
 	143 signalled SIGTERM|import os, signal; os.kill(os.getpid(), signal.SIGTERM)
 	137 signalled SIGKILL|import os, signal; os.kill(os.getpid(), signal.SIGKILL)
+	153 signalled SIGXFSZ|import os, signal; signal.signal(25, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGXFSZ)
+	153 signalled SIGXFSZ|import signal; signal.signal(25, signal.SIG_DFL); signal.raise_signal(signal.SIGXFSZ)
+	152 signalled SIGXCPU|import signal; signal.raise_signal(signal.SIGXCPU)
+	159 signalled SIGSYS|import signal; signal.raise_signal(signal.SIGSYS)
+	124 failed null|raise SystemExit(124)
+	137 failed null|raise SystemExit(137)
+	153 failed null|raise SystemExit(153)
+	159 failed null|raise SystemExit(159)
 	1 failed null|raise Exception("on purpose")
 	TXT
 	run -p "$level" -- /bin/sh -c 'exit 3' </dev/null
