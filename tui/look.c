@@ -18,12 +18,14 @@
 
 static const struct option_row look_options[] = { LOOK_OPTIONS(0), { 0 } };
 
+/* By name, as asking terminfo needs curses: DEC's terminals and what says of itself that it has none do without. */
 static bool terminal_has_color(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
 	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && *term &&
-	       strcmp(term, "dumb") != 0;
+	       strcmp(term, "dumb") != 0 && !str_starts(term, "vt") && !str_ends(term, "-mono") &&
+	       !str_ends(term, "-m");
 }
 
 /* What locale(7) looks at, in its order. The name of the locale says what the terminal takes; loading it,

@@ -8,6 +8,7 @@
 #include "core/base/err.h"
 #include "core/base/hash.h"
 #include "core/base/loop.h"
+#include "core/base/style.h"
 #include "core/base/text.h"
 #include "core/base/util.h"
 #include "core/base/wire.h"

@@ -18,9 +18,8 @@
 #include "core/base/sequence.h"
 #include "core/base/util.h"
 
-#define STRING_MAX   4096 /* bytes; a stray "ESC ]" hides no more than this of what follows */
-#define SEQUENCE_MAX 256  /* any other sequence */
-#define MARKS_MAX    2
+#define STRING_MAX 4096 /* bytes; a stray "ESC ]" hides no more than this of what follows */
+#define MARKS_MAX  2
 
 #define BEL 0x07
 #define CAN 0x18
@@ -122,6 +121,15 @@ static void sequence_begin(struct scrub *s, size_t bytes, char intro)
 {
 	s->in.sequence = (struct text_sequence){ .bytes = bytes, .intro = intro };
 	s->in.state = intro == 0 ? ESCAPE : intro == '[' ? CSI : STRING;
+	s->in.sgr_len = 0;
+}
+
+static void set_style(struct scrub *s, struct buf *out)
+{
+	struct text_style was = s->in.style;
+	s->in.style = style_sgr(was, s->in.sgr, s->in.sgr_len);
+	if (!style_same(was, s->in.style))
+		s->styled(s->arg, s->in.style, out);
 }
 
 /* `ended`: as its grammar wants it. What was cut off does nothing in a terminal; its form is its kind. */
@@ -132,6 +140,10 @@ static void sequence_end(struct scrub *s, bool ended, struct buf *out)
 	enum text_removed kind = ended ? sequence_kind(q) : string ? TEXT_STRING : TEXT_ESCAPE;
 
 	s->in.state = GROUND;
+	if (kind == TEXT_COLOUR && s->styled) {
+		set_style(s, out);
+		return;
+	}
 	if (kind != TEXT_COLOUR)
 		show_sequence(s, out);
 	tell(s, kind, q->bytes);
@@ -253,7 +265,7 @@ static void in_escape(struct scrub *s, uint32_t rune, const uint8_t *raw, size_t
 {
 	struct text_sequence *q = &s->in.sequence;
 
-	if (rune > DEL || (rune >= ' ' && q->bytes + len > SEQUENCE_MAX)) {
+	if (rune > DEL || (rune >= ' ' && q->bytes + len > TEXT_SEQUENCE_MAX)) {
 		sequence_end(s, false, out);
 		ground(s, rune, raw, len, out);
 		return;
@@ -272,6 +284,8 @@ static void in_escape(struct scrub *s, uint32_t rune, const uint8_t *raw, size_t
 	sequence_byte(q, (char) rune);
 	if (q->final)
 		sequence_end(s, true, out);
+	else
+		s->in.sgr[s->in.sgr_len++] = (char) rune; /* as many as the sequence has bytes, at most */
 }
 
 static void in_string(struct scrub *s, uint32_t rune, const uint8_t *raw, size_t len, struct buf *out)

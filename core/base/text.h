@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/style.h"
+
+#define TEXT_SEQUENCE_MAX 256 /* bytes of a control sequence; a longer one is none */
+
 struct buf;
 
 enum text_removed { /* the kinds of a `terminal` event, in the words of text_removed_name() */
@@ -22,7 +26,7 @@ enum text_removed { /* the kinds of a `terminal` event, in the words of text_rem
 	TEXT_HYPERLINK, /* OSC 8 */
 	TEXT_QUERY,     /* DSR, DA, DECRQSS, OSC questions, ENQ, …: the answer would be typed at us */
 	TEXT_SCREEN,    /* alternate screen, modes, cursor movement, erasing, scrolling */
-	TEXT_COLOUR,    /* SGR: harmless, dropped where the reader has no colours of its own for it */
+	TEXT_COLOUR,    /* SGR: harmless, told only where no `styled` takes it */
 	TEXT_STRING,    /* other OSC, DCS, APC, PM, SOS, and ones that never ended */
 	TEXT_ESCAPE,    /* any other escape sequence */
 	TEXT_CONTROL,   /* C0 (but tab and newline), DEL, C1 */
@@ -38,6 +42,8 @@ enum text_removed { /* the kinds of a `terminal` event, in the words of text_rem
 const char *text_removed_name(enum text_removed kind); /* "clipboard", … */
 
 typedef void (*text_removed_fn)(void *arg, enum text_removed kind, size_t bytes);
+/* The text that follows has this style. What came before it stands in `out`, which the callee may read, empty, add to. */
+typedef void (*text_styled_fn)(void *arg, struct text_style style, struct buf *out);
 
 /* A control sequence while it is being taken out, as far as its kind hangs on it. Private to core/base. */
 struct text_sequence {
@@ -55,18 +61,22 @@ struct scrub {
 	bool ascii; /* the terminal has no UTF-8: print nothing beyond ASCII, <U+00E9> for the rest */
 	bool one_line; /* newlines and tabs are shown too: for names, paths, argv, errors */
 	text_removed_fn removed; /* may be NULL */
+	text_styled_fn styled;   /* NULL: colours are dropped */
 	void *arg;
 	struct { /* private */
 		uint8_t state, raw_len, raw[4], room;
 		bool cr;
 		struct text_sequence sequence;
+		struct text_style style;
+		uint16_t sgr_len;
+		char sgr[TEXT_SEQUENCE_MAX]; /* parameters, while a sequence is read that may be a colour */
 	} in;
 };
 
 /*
  * scrub_add: appends the printable form of some bytes to `out`. Tabs stay tabs, newlines newlines, CR before LF goes; in
- * place of a sequence stands its beginning, <ESC]52>. Two things vanish and are only told: colours, and (but in one_line)
- * U+FE0E and U+FE0F after a character, whose width terminals disagree on. An unterminated string ends after 4 KiB.
+ * place of a sequence stands its beginning, <ESC]52>. Two things vanish and are only told: colours that no `styled` takes, and (but in
+ * one_line) U+FE0E and U+FE0F after a character, whose width terminals disagree on. An unterminated string ends after 4 KiB.
  * scrub_end: the stream is over; what was unfinished is shown and told. The state is as new.
  */
 void scrub_add(struct scrub *s, const void *data, size_t len, struct buf *out);

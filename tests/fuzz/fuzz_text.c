@@ -24,20 +24,54 @@ struct told {
 	size_t count[TEXT_REMOVED_MAX], bytes[TEXT_REMOVED_MAX];
 };
 
+/* Where the styles change and to what, as one number: it may not depend on how the input was cut. */
+struct worn {
+	struct told told;
+	uint64_t changes;
+	struct text_style style;
+};
+
 static void note(void *arg, enum text_removed kind, size_t bytes)
 {
-	struct told *t = arg;
+	struct told *t = &((struct worn *) arg)->told;
 	CHECK(kind < TEXT_REMOVED_MAX && bytes > 0);
 	t->count[kind]++;
 	t->bytes[kind] += bytes;
 }
 
-/* Cuts where the data itself says, or not at all. */
-static void scrub(struct scrub s, const uint8_t *data, size_t size, bool cut, struct buf *out, struct told *t)
+static void check_dressed(struct text_style style, const char *text)
 {
-	memset(t, 0, sizeof(*t));
+	struct buf out = { 0 };
+	unsigned sequences = 0;
+	style_add(style, text, strlen(text), &out);
+	for (const char *p = out.data; (p = strchr(p, '\033')); sequences++) {
+		size_t len = 2 + strspn(p + 2, "0123456789;");
+		CHECK(p[1] == '[' && p[2] == '0' && len < 20 && p[len] == 'm');
+		p += len;
+	}
+	CHECK(sequences % 2 == 0);
+	CHECK(out.data[out.len - 1] == (sequences ? 'm' : text[strlen(text) - 1]));
+	buf_done(&out);
+}
+
+static void wear(void *arg, struct text_style style, struct buf *out)
+{
+	struct worn *w = arg;
+	struct text_style legible = style_legible(style);
+	CHECK(style.fg < STYLE_COLORS && style.bg < STYLE_COLORS && !style_same(style, w->style));
+	CHECK(legible.fg != legible.bg || legible.fg == STYLE_OWN);
+	check_dressed(style, "one\ntwo");
+	w->style = style;
+	w->changes = w->changes * 31 + out->len * 1024 + style.fg * 64u + style.bg * 8u + style.bold * 4u +
+		     style.underline * 2u + style.reverse;
+}
+
+/* Cuts where the data itself says, or not at all. */
+static void scrub(struct scrub s, const uint8_t *data, size_t size, bool cut, struct buf *out, struct worn *w)
+{
+	memset(w, 0, sizeof(*w));
 	s.removed = note;
-	s.arg = t;
+	s.arg = w;
 	buf_str(out, "");
 	for (size_t at = 0, n; at < size; at += n) {
 		n = cut ? 1u + data[at] % 5u : size;
@@ -104,15 +138,17 @@ static void check_printable(const struct buf *out, const struct scrub *s)
 static void check_mode(const uint8_t *data, size_t size, struct scrub s)
 {
 	struct buf whole = { 0 }, cut = { 0 };
-	struct told whole_told, cut_told;
+	struct worn whole_worn, cut_worn;
 	size_t bytes = 0;
 
-	scrub(s, data, size, false, &whole, &whole_told);
-	scrub(s, data, size, true, &cut, &cut_told);
+	scrub(s, data, size, false, &whole, &whole_worn);
+	scrub(s, data, size, true, &cut, &cut_worn);
 	CHECK(whole.len == cut.len && memcmp(whole.data, cut.data, cut.len) == 0);
-	CHECK(memcmp(&whole_told, &cut_told, sizeof(cut_told)) == 0);
+	CHECK(memcmp(&whole_worn.told, &cut_worn.told, sizeof(cut_worn.told)) == 0);
+	CHECK(whole_worn.changes == cut_worn.changes && style_same(whole_worn.style, cut_worn.style));
+	CHECK(!s.styled || whole_worn.told.count[TEXT_COLOUR] == 0);
 	for (size_t i = 0; i < TEXT_REMOVED_MAX; i++)
-		bytes += whole_told.bytes[i];
+		bytes += whole_worn.told.bytes[i];
 	CHECK(bytes <= size);
 	CHECK(whole.len <= 24 + 16 * size);
 	check_printable(&whole, &s);
@@ -127,6 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_mode(data, size, (struct scrub){ 0 });
 	check_mode(data, size, (struct scrub){ .ascii = true });
 	check_mode(data, size, (struct scrub){ .one_line = true });
+	check_mode(data, size, (struct scrub){ .styled = wear });
 	text_inspect((const char *) data, size, &found);
 	CHECK(found.lines <= size && found.longest_line <= size);
 	CHECK(text_is_utf8(data, size) == (found.invalid == 0));

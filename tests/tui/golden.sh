@@ -92,6 +92,8 @@ for recording in ok under-attack questions damaged; do
 	done
 	picture "events-$recording-80x24" $recording --screen 3 --size 80x24
 done
+picture run-colours-80x24 colours --screen 2 --size 80x24
+picture run-colours-never-80x24 colours --screen 2 --size 80x24 --color never
 picture run-ascii-80x24 under-attack --screen 2 --size 80x24 --ascii
 picture run-wide-200x60 under-attack --screen 2 --size 200x60
 picture run-one-1x1 under-attack --screen 2 --size 1x1

@@ -219,6 +219,29 @@ static void test_clean_line(void **state)
 	clean_free(&c);
 }
 
+static void test_styles_stay_in_text(void **state)
+{
+	(void) state;
+	struct cells c = { 0 };
+	struct buf roles = { 0 };
+	struct text_style red = { .fg = STYLE_RED }, hidden = { .fg = STYLE_BLACK, .bg = STYLE_BLACK },
+			  bold = { .bold = 1 };
+	cells_resize(&c, 2, 16);
+	struct pane all = pane_all(&c);
+	int column = pane_styled(&all, 0, 0, red, raw("ab\tc"), 1);
+	assert_int_equal(column, 9);
+	column = pane_styled(&all, 0, column, hidden, raw("de"), 1); /* two colours alike: plain */
+	column = pane_styled(&all, 0, column, bold, raw("f\u27e8FF\u27e9"), 1);
+	(void) pane_styled(&all, 0, column, red, raw("cut here"), 1);
+	pane_styled(&all, 1, 0, red, raw("painted"), 0);
+	pane_paint(&all, 1, 0, 3, ROLE_SELECTED);
+	assert_dump(&c, "b      cdef\u27e8FF\u27e9c\npainted\n");
+	cells_dump_roles(&c, &roles);
+	assert_string_equal(roles.data, "11111111..*mmmm1\nxxx1111.........\n");
+	buf_done(&roles);
+	cells_done(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_resize_is_clamped),
 		cmocka_unit_test(test_roles),
 		cmocka_unit_test(test_clean_line),
+		cmocka_unit_test(test_styles_stay_in_text),
 	};
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		return 1;

@@ -194,6 +194,54 @@ static void test_at_a_moment(void **state)
 	ring_done(&r);
 }
 
+/* Each byte of a line as a digit of its foreground, 0: the terminal's own. */
+static void assert_styles(const struct ring *r, uint64_t number, const char *expected)
+{
+	char seen[SLOTS * 2] = "";
+	struct text_style style;
+	for (size_t at = 0, len = 0; at < ring_text(r, number).len; at += len) {
+		len = ring_style(r, number, at, &style);
+		assert_true(len > 0 && at + len <= ring_text(r, number).len);
+		memset(seen + at, '0' + style.fg, len);
+	}
+	assert_string_equal(seen, expected);
+}
+
+static void test_styles(void **state)
+{
+	(void) state;
+	struct ring r;
+	ring_init(&r, SIZE, SLOTS, false);
+	add(&r, 0, "ab\033[31mcd\nef\033[0mgh\n\033[32m\033[33mi\n");
+	assert_line(&r, 0, "abcd");
+	assert_styles(&r, 0, "0022");
+	assert_styles(&r, 1, "2200");
+	assert_styles(&r, 2, "4");
+	add(&r, 1, "err\n"); /* the streams do not dress each other */
+	add(&r, 0, "out\033[34m\r\033[31mx\033[32myy");
+	assert_styles(&r, 3, "000");
+	assert_line(&r, 4, "xyy");
+	assert_styles(&r, 4, "233"); /* what was over-written left no colour */
+	assert_int_equal(r.removed, 0);
+	ring_done(&r);
+}
+
+/* More changes than there is room for: old lines lose their colours, never get those of others. */
+static void test_flood_of_colours_is_bounded(void **state)
+{
+	(void) state;
+	struct ring r;
+	ring_init(&r, SIZE, SLOTS, false);
+	add(&r, 0, "\033[31mold\n");
+	for (int i = 0; i < SLOTS; i++)
+		add(&r, 0, "\033[32mx\033[33my");
+	add(&r, 0, "\n\033[31mne\033[32mw\n");
+	assert_true(r.change_next - r.change_first <= SLOTS);
+	assert_styles(&r, 0, "000");
+	assert_styles(&r, 2, "223");
+	ring_done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +252,8 @@ int main(void)
 		cmocka_unit_test(test_escapes_are_removed_and_counted),
 		cmocka_unit_test(test_unfinished_is_shown_at_the_end),
 		cmocka_unit_test(test_flood_is_bounded),
+		cmocka_unit_test(test_styles),
+		cmocka_unit_test(test_flood_of_colours_is_bounded),
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_at_a_moment),
 	};

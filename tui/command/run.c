@@ -9,6 +9,7 @@
 #include "core/supervise/supervise.h"
 #include "tui/inlet.h"
 #include "tui/outlet.h"
+#include "tui/passage.h"
 #include "tui/request.h"
 #include "tui/result.h"
 #include "tui/verdict.h"
@@ -38,7 +39,7 @@ struct session {
 	struct inlet in;
 	int events_fd; /* -1: no --events */
 	bool passes[STREAM_MAX], scrubbed[STREAM_MAX];
-	struct scrub scrub[STREAM_MAX];
+	struct passage passage[STREAM_MAX];
 	bool line_open; /* the last that a terminal got did not end its line */
 	struct tally tally;
 	uint64_t quiet_files;  /* events of files that are not told */
@@ -78,32 +79,18 @@ static void note(struct session *s, const char *text)
 
 /* ---- what events come to ---- */
 
-static void on_removed(void *arg, enum text_removed kind, size_t bytes)
-{
-	struct tally *t = arg;
-
-	(void) bytes;
-	t->removed[kind]++;
-}
-
 static void pass(struct session *s, enum stream stream, const char *bytes, size_t len)
 {
-	struct buf clean = { 0 };
-
 	if (!s->passes[stream])
 		return;
 	if (!s->scrubbed[stream]) {
 		outlet_add(&s->out[stream], bytes, len);
 		return;
 	}
-	if (bytes)
-		scrub_add(&s->scrub[stream], bytes, len, &clean);
-	else
-		scrub_end(&s->scrub[stream], &clean);
-	outlet_add(&s->out[stream], clean.data, clean.len);
-	if (clean.len)
-		s->line_open = clean.data[clean.len - 1] != '\n';
-	buf_done(&clean);
+	const struct buf *text = passage_add(&s->passage[stream], bytes, len);
+	outlet_add(&s->out[stream], text->data, text->len);
+	if (text->len)
+		s->line_open = text->data[text->len - 1] != '\n';
 }
 
 static void on_start(struct session *s, const struct event *ev)
@@ -411,8 +398,7 @@ static void open_outlets(struct session *s)
 		int fd = i == STREAM_STDOUT ? STDOUT_FILENO : STDERR_FILENO;
 		bool taken = s->events_fd == fd; /* the events have it to themselves */
 		s->scrubbed[i] = isatty(fd);
-		s->scrub[i] =
-			(struct scrub){ .ascii = q->look.ascii, .removed = on_removed, .arg = &s->tally };
+		passage_init(&s->passage[i], q->look.ascii, q->look.color, s->tally.removed);
 		outlet_open(&s->out[i], taken ? -1 : fd, s->loop, on_moved, s);
 	}
 	outlet_open(&s->events, s->events_fd, s->loop, on_moved, s);
@@ -483,8 +469,10 @@ static void session_done(struct session *s)
 {
 	s->run = run_free(s->run);
 	inlet_close(&s->in);
-	for (int i = 0; i < STREAM_MAX; i++)
+	for (int i = 0; i < STREAM_MAX; i++) {
 		outlet_close(&s->out[i]);
+		passage_done(&s->passage[i]);
+	}
 	outlet_close(&s->events);
 	if (s->events_fd > STDERR_FILENO)
 		close_fd(&s->events_fd);

@@ -358,6 +358,7 @@ int app_run(const struct app_options *o)
 	struct err e = { 0 };
 	struct app *app = xcalloc(1, sizeof(*app));
 	app->ascii = app->grid.ascii = o->ascii;
+	app->color = o->color;
 	app->view = app->last_view = &compose_view;
 	draft_init(&app->draft, o->ascii);
 	watch_init(&app->watch, o->ascii);

@@ -104,7 +104,7 @@ struct app {
 	struct loop *loop;
 	struct curses *term; /* NULL: drawn without a terminal */
 	struct cells grid;
-	bool ascii, dirty, quitting, help;
+	bool ascii, color, dirty, quitting, help;
 	bool talk;         /* for an audience: few things, wide apart, and the last key in view */
 	uint32_t last_key; /* 0: none yet */
 	int help_top;

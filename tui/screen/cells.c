@@ -15,6 +15,8 @@
 
 /* Lower case: text, upper case: badges and emphasis. In the order of enum role. */
 static const char role_letters[ROLE_MAX + 1] = ".s-tkxnpmfWEU";
+/* A target's own style: the digit of its foreground as SGR counts them, or emphasis alone. */
+static const char style_letters[STYLE_COLORS + 1] = "*01234567";
 
 /* What stands for our own symbols where there is no UTF-8. The eight blocks keep their order of height. */
 /* clang-format off */
@@ -107,17 +109,18 @@ static void cell_blank(struct grid_cell *c, enum role role)
 }
 
 /* Puts a character of `width` columns. Half of a wide one that is written over goes altogether. */
-static void cell_set(struct cells *c, int row, int column, uint32_t rune, int width, enum role role)
+static void cell_set(struct cells *c, int row, int column, const struct grid_cell *cell)
 {
 	struct grid_cell *line = c->at + (size_t) row * (size_t) c->columns;
+	int width = cell->width;
 	if (line[column].width == 0 && column > 0)
 		cell_blank(&line[column - 1], line[column - 1].role);
 	int last = column + width - 1;
 	if (line[last].width == 2 && last + 1 < c->columns)
 		cell_blank(&line[last + 1], line[last + 1].role);
-	line[column] = (struct grid_cell){ .rune = rune, .width = (uint8_t) width, .role = (uint8_t) role };
+	line[column] = *cell;
 	if (width == 2)
-		line[last] = (struct grid_cell){ .rune = ' ', .width = 0, .role = (uint8_t) role };
+		line[last] = (struct grid_cell){ .rune = ' ', .role = cell->role, .style = cell->style };
 }
 
 static void cell_mark(struct grid_cell *c, uint32_t rune)
@@ -199,8 +202,13 @@ void cells_dump(const struct cells *c, struct buf *out)
 void cells_dump_roles(const struct cells *c, struct buf *out)
 {
 	for (int row = 0; row < c->rows; row++) {
-		for (int i = 0; i < c->columns; i++)
-			buf_add(out, &role_letters[c->at[row * c->columns + i].role], 1);
+		for (int i = 0; i < c->columns; i++) {
+			const struct grid_cell *cell = &c->at[row * c->columns + i];
+			buf_add(out,
+				style_is_plain(cell->style) ? &role_letters[cell->role]
+							    : &style_letters[cell->style.fg],
+				1);
+		}
 		buf_str(out, "\n");
 	}
 }
@@ -262,6 +270,7 @@ struct pen {
 	const struct pane *pane;
 	int row, column, start, shift;
 	enum role role;
+	struct text_style style;
 };
 
 static void pen_rune(struct pen *pen, uint32_t rune)
@@ -280,8 +289,11 @@ static void pen_rune(struct pen *pen, uint32_t rune)
 				  rune);
 		return;
 	}
+	struct grid_cell cell = { .rune = rune, .width = (uint8_t) width, .role = (uint8_t) pen->role };
+	if (pen->role == ROLE_TEXT)
+		cell.style = pen->style;
 	if (inside && column >= pen->start)
-		cell_set(c, pen->pane->row + pen->row, pen->pane->column + column, rune, width, pen->role);
+		cell_set(c, pen->pane->row + pen->row, pen->pane->column + column, &cell);
 }
 
 static void pen_text(struct pen *pen, const char *text, size_t len)
@@ -336,6 +348,16 @@ int pane_scrolled(const struct pane *p, int row, enum role role, struct clean te
 	return pen.column - shift;
 }
 
+int pane_styled(const struct pane *p, int row, int from, struct text_style style, struct clean piece,
+		int shift)
+{
+	struct pen pen = {
+		.pane = p, .row = row, .column = from, .shift = shift, .style = style_legible(style)
+	};
+	pen_text(&pen, piece.text, piece.len);
+	return pen.column;
+}
+
 /* Bytes of the first line when `text` is broken at `columns`: up to the last blank that fits, or cut. */
 static size_t line_break(struct clean text, int columns)
 {
@@ -371,8 +393,11 @@ int pane_wrapped(const struct pane *p, int row, enum role role, struct clean tex
 void pane_paint(const struct pane *p, int row, int column, int columns, enum role role)
 {
 	struct pane part = pane_cut(p, row, column, 1, columns);
-	for (int i = 0; part.rows > 0 && i < part.columns; i++)
-		part.on->at[part.row * part.on->columns + part.column + i].role = (uint8_t) role;
+	for (int i = 0; part.rows > 0 && i < part.columns; i++) {
+		struct grid_cell *cell = &part.on->at[part.row * part.on->columns + part.column + i];
+		cell->role = (uint8_t) role;
+		cell->style = (struct text_style){ 0 };
+	}
 }
 
 void pane_cursor(const struct pane *p, int row, int column)

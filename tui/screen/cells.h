@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/style.h"
+
 struct buf;
 
 enum role {
@@ -35,6 +37,7 @@ struct grid_cell {
 	uint32_t marks[2]; /* combining marks, 0: none */
 	uint8_t width;     /* 1, 2, or 0 for the right half of a wide character */
 	uint8_t role;
+	struct text_style style; /* a target's own, legible; plain but in ROLE_TEXT */
 };
 
 struct cells {
@@ -84,6 +87,10 @@ int pane_clean(const struct pane *p, int row, int column, enum role role, struct
 /* pane_scrolled: as pane_clean, without the first `shift` columns of the text. Tabs go to every eighth
  * column. */
 int pane_scrolled(const struct pane *p, int row, enum role role, struct clean text, int shift);
+/* pane_styled: as pane_scrolled, for one piece of a line: the text before it took `from` columns. Returns the columns with
+ * this piece. */
+int pane_styled(const struct pane *p, int row, int from, struct text_style style, struct clean piece,
+		int shift);
 /* pane_wrapped: breaks at blanks; returns the number of rows that the text takes, those outside the pane
  * included: on a pane without rows it only measures. `row` may be negative. */
 int pane_wrapped(const struct pane *p, int row, enum role role, struct clean text);

@@ -46,6 +46,8 @@ struct curses {
 	const char *paste_on, *paste_off; /* NULL: this terminal has no bracketed paste */
 	attr_t attr[ROLE_MAX];
 	short pair[ROLE_MAX];
+	bool styles, own_colors; /* a target's colours are drawn; the terminal has default ones */
+	short style_pair[STYLE_COLORS][STYLE_COLORS], pairs; /* made at the first use; how many there are */
 	bool away, resized;
 	struct paste paste;
 	int paste_timer;
@@ -81,6 +83,9 @@ static void init_looks(struct curses *c)
 {
 	bool color = c->o.color && has_colors() && start_color() == OK;
 	bool own = color && use_default_colors() == OK;
+	c->styles = color && COLORS >= 8;
+	c->own_colors = own;
+	c->pairs = ROLE_MAX + 1;
 	for (short role = 0; role < ROLE_MAX; role++) {
 		bool plain = looks[role].fg < 0 && looks[role].bg < 0;
 		short fg = looks[role].fg < 0 ? COLOR_WHITE : looks[role].fg,
@@ -92,6 +97,31 @@ static void init_looks(struct curses *c)
 		c->pair[role] = (short) (role + 1);
 		(void) init_pair(c->pair[role], own ? looks[role].fg : fg, own ? looks[role].bg : bg);
 	}
+}
+
+/* Of the 63 pairs that an xterm has, all of ours and most of a target's find room. One that does not is drawn plain. */
+static short pair_of(struct curses *c, struct text_style s)
+{
+	short *pair = &c->style_pair[s.fg][s.bg];
+	if (*pair == 0 && (s.fg || s.bg) && c->pairs < COLOR_PAIRS && c->pairs < 256) {
+		short own_fg = c->own_colors ? -1 : COLOR_WHITE, own_bg = c->own_colors ? -1 : COLOR_BLACK;
+		short fg = s.fg ? (short) (s.fg - STYLE_BLACK) : own_fg,
+		      bg = s.bg ? (short) (s.bg - STYLE_BLACK) : own_bg;
+		*pair = c->pairs++;
+		(void) init_pair(*pair, fg, bg);
+	}
+	return *pair;
+}
+
+static void look_of(struct curses *c, const struct grid_cell *cell, attr_t *ret_attr, short *ret_pair)
+{
+	struct text_style s = cell->style;
+	*ret_attr = c->attr[cell->role];
+	*ret_pair = c->pair[cell->role];
+	if (!c->styles || style_is_plain(s))
+		return;
+	*ret_attr |= (s.bold ? A_BOLD : 0) | (s.underline ? A_UNDERLINE : 0) | (s.reverse ? A_REVERSE : 0);
+	*ret_pair = pair_of(c, s);
 }
 
 static void guard_says(const struct curses *c, char holds)
@@ -415,7 +445,7 @@ static bool takes_output(const struct curses *c)
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
 }
 
-static void draw_row(const struct curses *c, const struct grid_cell *line, int row, int columns)
+static void draw_row(struct curses *c, const struct grid_cell *line, int row, int columns)
 {
 	cchar_t out[CELLS_COLUMNS_MAX];
 	int count = 0;
@@ -424,7 +454,10 @@ static void draw_row(const struct curses *c, const struct grid_cell *line, int r
 			continue;
 		wchar_t text[4] = { (wchar_t) line[i].rune, (wchar_t) line[i].marks[0],
 				    (wchar_t) line[i].marks[1], 0 };
-		(void) setcchar(&out[count++], text, c->attr[line[i].role], c->pair[line[i].role], NULL);
+		attr_t attr;
+		short pair;
+		look_of(c, &line[i], &attr, &pair);
+		(void) setcchar(&out[count++], text, attr, pair, NULL);
 	}
 	/* Each row begins with a move of its own: a width that the terminal sees otherwise cannot shift
 	 * another row. */

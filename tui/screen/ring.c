@@ -18,20 +18,34 @@ static void count_removed(void *arg, enum text_removed kind, size_t bytes)
 		r->removed++;
 }
 
+static void add_scrubbed(struct ring *r, int stream);
+
+static void change_style(void *arg, struct text_style style, struct buf *out)
+{
+	struct ring *r = arg;
+	assert(out == &r->text);
+	add_scrubbed(r, r->stream);
+	r->style[r->stream] = style;
+}
+
 void ring_init(struct ring *r, size_t size, size_t line_slots, bool ascii)
 {
 	assert(size >= 2 * RING_LINE_MAX);
 	*r = (struct ring){ .size = size, .line_slots = line_slots };
 	r->data = xmalloc(size);
 	r->lines = xcalloc(line_slots, sizeof(*r->lines));
+	r->changes = xcalloc(line_slots, sizeof(*r->changes));
 	for (int i = 0; i < RING_STREAMS; i++)
-		r->scrub[i] = (struct scrub){ .ascii = ascii, .removed = count_removed, .arg = r };
+		r->scrub[i] = (struct scrub){
+			.ascii = ascii, .removed = count_removed, .styled = change_style, .arg = r
+		};
 }
 
 void ring_done(struct ring *r)
 {
 	free(r->data);
 	free(r->lines);
+	free(r->changes);
 	buf_done(&r->text);
 	*r = (struct ring){ 0 };
 }
@@ -45,6 +59,47 @@ struct clean ring_text(const struct ring *r, uint64_t number)
 {
 	const struct ring_line *l = ring_line(r, number);
 	return clean_scrubbed(r->data + l->start % r->size, l->len);
+}
+
+static struct ring_change *change_at(const struct ring *r, uint64_t number)
+{
+	return &r->changes[number % r->line_slots];
+}
+
+static void add_change(struct ring *r, struct text_style style)
+{
+	if (r->change_next - r->change_first == r->line_slots)
+		r->styles_from = change_at(r, r->change_first++)->at + 1;
+	*change_at(r, r->change_next++) = (struct ring_change){ .at = r->end, .style = style };
+	r->pen = style;
+}
+
+/* The first change behind a byte number, or change_next. */
+static uint64_t change_after(const struct ring *r, uint64_t byte)
+{
+	uint64_t low = r->change_first, high = r->change_next;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		if (change_at(r, middle)->at <= byte)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t ring_style(const struct ring *r, uint64_t number, size_t at, struct text_style *ret)
+{
+	const struct ring_line *l = ring_line(r, number);
+	uint64_t byte = l->start + at, next = change_after(r, byte);
+	bool changed = next > r->change_first && change_at(r, next - 1)->at >= l->start;
+	*ret = l->start < r->styles_from ? (struct text_style){ 0 }
+	       : changed                 ? change_at(r, next - 1)->style
+					 : l->style;
+	uint64_t end = l->start + l->len;
+	if (next < r->change_next && change_at(r, next)->at < end)
+		end = change_at(r, next)->at;
+	return (size_t) (end - byte);
 }
 
 /* Lines whose bytes are about to be written over are forgotten first. */
@@ -61,8 +116,10 @@ static void begin_line(struct ring *r, int stream)
 	if (offset + RING_LINE_MAX > r->size)
 		r->end += r->size - offset;
 	make_room(r, r->end + RING_LINE_MAX);
-	r->lines[r->next++ % r->line_slots] =
-		(struct ring_line){ .start = r->end, .t_ns = r->now_ns, .error = stream != 0 };
+	r->pen = r->style[stream];
+	r->lines[r->next++ % r->line_slots] = (struct ring_line){
+		.start = r->end, .t_ns = r->now_ns, .style = r->pen, .error = stream != 0
+	};
 	r->open = true;
 	r->restart = false;
 	r->open_stream = stream;
@@ -76,6 +133,9 @@ static void grow_line(struct ring *r, const char *text, size_t len)
 	if (r->restart) {
 		r->end = l->start;
 		l->len = 0;
+		l->style = r->pen = r->style[r->stream];
+		while (r->change_next > r->change_first && change_at(r, r->change_next - 1)->at >= l->start)
+			r->change_next--;
 		r->open_over = 0;
 		r->restart = false;
 	}
@@ -86,8 +146,10 @@ static void grow_line(struct ring *r, const char *text, size_t len)
 			kept--;
 	if (r->open_over > 0)
 		kept = 0;
+	if (kept > 0 && !style_same(r->pen, r->style[r->stream]))
+		add_change(r, r->style[r->stream]);
 	memcpy(r->data + r->end % r->size, text, kept);
-	l->len += (uint32_t) kept;
+	l->len = (uint16_t) (l->len + kept);
 	r->end += kept;
 	r->open_over += len - kept;
 	uint64_t kib = (r->open_over + 1023) / 1024;
@@ -144,6 +206,7 @@ void ring_add(struct ring *r, int stream, const char *bytes, size_t len)
 {
 	const char *p = bytes, *end = bytes + len;
 	r->bytes += len;
+	r->stream = stream;
 	while (p < end) {
 		settle_carriage(r, stream, *p);
 		const char *cr = memchr(p, '\r', (size_t) (end - p));
@@ -157,10 +220,12 @@ void ring_add(struct ring *r, int stream, const char *bytes, size_t len)
 
 void ring_end(struct ring *r)
 {
-	for (int i = 0; i < RING_STREAMS; i++) {
-		scrub_end(&r->scrub[i], &r->text);
-		add_scrubbed(r, i);
+	for (r->stream = 0; r->stream < RING_STREAMS; r->stream++) {
+		scrub_end(&r->scrub[r->stream], &r->text);
+		add_scrubbed(r, r->stream);
+		r->style[r->stream] = (struct text_style){ 0 };
 	}
+	r->stream = 0;
 	r->open = false;
 }
 

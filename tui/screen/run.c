@@ -37,14 +37,31 @@ static void output_title(const struct app *app, char *title, size_t size)
 				format_bytes(r->bytes, all, sizeof(all)));
 }
 
+/* In the target's own colours, where there is colour at all. What a search found looks as found. */
+static void draw_text(const struct app *app, const struct pane *text, uint64_t number, enum role role)
+{
+	const struct ring *r = &app->watch.output;
+	struct clean line = ring_text(r, number);
+	struct text_style style;
+	int column = 0;
+	if (!app->color || role != ROLE_TEXT) {
+		pane_scrolled(text, 0, role, line, app->at_run.shift);
+		return;
+	}
+	for (size_t at = 0, len; at < line.len && column - app->at_run.shift <= text->columns; at += len) {
+		len = ring_style(r, number, at, &style);
+		column = pane_styled(text, 0, column, style, clean_scrubbed(line.text + at, len),
+				     app->at_run.shift);
+	}
+}
+
 static void draw_output_line(const struct app *app, const struct pane *row, uint64_t number)
 {
 	const struct ring_line *line = ring_line(&app->watch.output, number);
 	bool found = app->at_run.found == number + 1;
 	struct pane text = pane_cut(row, 0, 1, 1, row->columns - 1);
 	pane_put(row, 0, 0, found ? ROLE_SELECTED : ROLE_BORDER, line->error ? "┆" : " ");
-	pane_scrolled(&text, 0, found ? ROLE_FOUND : ROLE_TEXT, ring_text(&app->watch.output, number),
-		      app->at_run.shift);
+	draw_text(app, &text, number, found ? ROLE_FOUND : ROLE_TEXT);
 	if (line->over)
 		pane_printf(&text, 0, text.columns - 12, ROLE_UNKNOWN, "…+%u KiB", (unsigned) line->over);
 }
