@@ -173,9 +173,12 @@ const struct option_row request_options[] = {
 	{ .name = "canary",
 	  .help = "plant lures",
 	  .man = "Plant credentials that open nothing where the target "
-		 "looks for its own, each with a word made for this run, and raise an alert when such a word "
+		 "looks for its own (AWS, Google Cloud, ssh, git, GitHub, npm, PyPI, Docker, Kubernetes, "
+		 ".netrc, .env), "
+		 "each with a word made for this run, and raise an alert when such a word "
 		 "is seen in the "
-		 "output or in a call's arguments. A word that was encoded, or that leaves in a variable or in what is "
+		 "output or in a call's arguments. A word that was encoded, or that leaves in a variable or "
+		 "in what is "
 		 "sent, is not seen.",
 	  .set = option_set_flag,
 	  FIELD(canary) },

@@ -164,17 +164,34 @@ static struct syscall_group *group_find(const struct syscall_set *s, size_t firs
 	return NULL;
 }
 
+/* What a set takes away from those that it extends must be there: else a slip in a name would leave the call allowed. */
+static int call_unknown(struct syscall_set *s, const char *call, struct err *e)
+{
+	char near[128];
+
+	s->group_count--; /* not from the group that has the slip */
+	char **known = syscall_set_calls(s);
+	s->group_count++;
+	err_say(e, EINVAL, "unknown call '%s'%s (what this set extends has no such call)", call,
+		ini_nearest(call, (const char *const *) known, near, sizeof(near)));
+	strv_free(known);
+	return -EINVAL;
+}
+
 /* Puts the calls of the newest group into the index: well-formed names, none of which this file has given
  * already. */
 static int calls_take(struct set_loading *l, struct err *e)
 {
-	const struct syscall_set *s = l->set;
+	struct syscall_set *s = l->set;
 	const size_t newest = s->group_count - 1;
+	const bool takes_away = l->own > 0 && s->groups[newest].action != SYSCALL_ALLOW;
 
 	for (char **call = s->groups[newest].calls; *call != NULL; call++) {
 		if (!syscall_name_ok(*call))
 			return err_say(e, EINVAL, "'%.40s' is no name of a system call", *call);
 		const struct index_slot *before = slot_find(s->index, *call);
+		if (before->call == NULL && takes_away)
+			return call_unknown(s, *call, e);
 		if (before->call != NULL && before->group == newest)
 			return err_say(e, EINVAL, "'%s' stands twice in group '%s'", *call,
 				       group_name(&s->groups[newest]));

@@ -101,7 +101,7 @@ static void say_processes(const struct say *s)
 		snprintf(by, sizeof(by), "refused forks: %llu answered EAGAIN",
 			 (unsigned long long) s->f->eagain_answered);
 	else
-		snprintf(by, sizeof(by), "found standing at the limit");
+		snprintf(by, sizeof(by), "found standing at the limit; nothing counts refused forks here");
 	evidence(s, "limit %llu tasks, peak %llu, %s", (unsigned long long) s->limits[LIMIT_PROCESSES].asked,
 		 (unsigned long long) s->f->processes_peak, by);
 }

@@ -95,6 +95,11 @@ cat >"$presets/syscalls/tight.ini" <<-'INI'
 	[means]
 	links = making links
 INI
+printf '[set]\nextends = default\n[refuse]\nlinks = symlnk\n' >"$presets/syscalls/slip.ini"
+printf '[preset]\nextends = namespaces\n[syscalls]\nbase = slip\n' >"$presets/slip.ini"
+preset_status 'a set that takes away what is not there' 1 check slip
+like 'check: of a call in a set' "$out" "slip\.ini:4: .*unknown call 'symlnk'; did you mean 'symlink'\?"
+rm "$presets/slip.ini"
 for level in $levels; do
 	[ "$level" = subprocess ] || here userns "$level" || continue
 	printf '[preset]\nextends = %s\n[syscalls]\nbase = tight\non_denied = kill\n' "$level" >"$presets/strict.ini"
