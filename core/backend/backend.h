@@ -9,6 +9,7 @@
 
 #include "core/backend/canary.h"
 #include "core/backend/cause.h"
+#include "core/backend/temp.h"
 #include "core/confine/confine.h"
 #include "core/model/model.h"
 
@@ -38,6 +39,7 @@ struct collector {
 
 struct backend {
 	const char *name, *summary;
+	bool own_kernel; /* what a target does there, it does to a kernel that is not the host's */
 	/* Without one of `needs` nothing starts; without one of `weaker_without` a limit or a layer is weaker, or less is
 	 * shown. Both end with NEED_MAX. */
 	const enum need *needs, *weaker_without;

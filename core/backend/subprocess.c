@@ -16,11 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define QUIET_LIMIT_NS (20 * NS_PER_S)
 /* The host's own disk is what copies go to here, and the preset has no limit for it. */
 #define COPY_MAX_BYTES (1ULL << 30)
 #define COPY_MAX_FILES 100000
@@ -200,25 +197,6 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 }
 
 /* ---- ending: all that descends from us, daemons and double forks included ---- */
-
-/* Kills until nothing descends from this process, which is a child subreaper: what loses its parent comes to it. Between
- * two blows the dying get ever more time: each look at a large family costs what they need to die. Returns how many were
- * still there when the time was up. */
-static int descendants_end(void)
-{
-	uint64_t deadline = now_ns() + QUIET_LIMIT_NS;
-	long wait_ns = 100000;
-	size_t count;
-	while ((count = family_kill(getpid(), NULL, 0)) > 0 && now_ns() < deadline) {
-		nanosleep(&(struct timespec){ .tv_nsec = wait_ns }, NULL);
-		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
-		wait_ns = wait_ns < 50000000 ? wait_ns * 2 : wait_ns;
-	}
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
-	return (int) count;
-}
 
 static int subprocess_stop(struct instance *i, bool force, struct err *e)
 {

@@ -19,9 +19,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define TEMP_NAMES 8
+#define TEMP_NAMES     8
+#define QUIET_LIMIT_NS (20 * NS_PER_S)
 
 static const char *temp_base(void)
 {
@@ -125,7 +127,23 @@ int temp_remove(const char *run_id, struct err *e)
 	return result;
 }
 
-/* ---- sweeping ---- */
+/* ---- ending and sweeping ---- */
+
+int descendants_end(void)
+{
+	uint64_t deadline = now_ns() + QUIET_LIMIT_NS;
+	long wait_ns = 100000;
+	size_t count;
+	while ((count = family_kill(getpid(), NULL, 0)) > 0 && now_ns() < deadline) {
+		nanosleep(&(struct timespec){ .tv_nsec = wait_ns }, NULL);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		wait_ns = wait_ns < 50000000 ? wait_ns * 2 : wait_ns;
+	}
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	return (int) count;
+}
 
 /* Processes of a run carry its id in their environment. A hostile one can wipe that: the control group, where there is
  * one, and the subreapers above it are what it cannot escape. */

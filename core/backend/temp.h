@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to core/backend: the folder on the host that a run has while it lives.
+ * What a run has on the host while it lives: a folder, and processes that descend from its supervisor.
  */
 #pragma once
 
@@ -13,3 +13,9 @@ struct err;
 int temp_create(const char *run_id, uid_t owner, char **ret_path, int *ret_fd, struct err *e);
 /* temp_remove: all of it, whatever the target made of it. 0 also when there is none. */
 int temp_remove(const char *run_id, struct err *e);
+/*
+ * descendants_end: kills until nothing descends from this process, which is a child subreaper: what loses its parent
+ * comes to it. Between two blows the dying get ever more time: each look at a large family costs what they need to die.
+ * Returns how many were still there when the time was up.
+ */
+int descendants_end(void);

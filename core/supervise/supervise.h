@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct buf;
 struct err;
@@ -53,3 +54,17 @@ int trial_run(const char *preset, struct event **ret, struct err *e);
 /* trial_describe: a line for each limit that was asked for ("memory  kernel  cgroup v2 memory.max") and for each layer
  * ("net-ns  on  only its own loopback"). Appended. */
 void trial_describe(const struct event *start, struct buf *out);
+
+/* level_own_kernel: whether runs of a backend of this name have a kernel that is not the host's. */
+bool level_own_kernel(const char *backend);
+
+/*
+ * A place on this host for what is no run but is kept like one: TMPDIR/belljar-UID/ID with work, home and tmp in it, which
+ * belong to `owner`. While the descriptor is open it is locked; processes that carry BELLJAR_RUN=ID in their environment
+ * belong to it. Where its maker died, the next start of a run sweeps it.
+ * place_create: Gives both. place_remove: ends and removes all of it.
+ */
+int place_create(const char *id, uid_t owner, char **ret_path, int *ret_lock_fd, struct err *e);
+void place_remove(const char *id);
+/* place_end_children: ends all that descends from this process, a child subreaper. Returns how many are left. */
+int place_end_children(void);
