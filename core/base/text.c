@@ -124,10 +124,10 @@ static void sequence_begin(struct scrub *s, size_t bytes, char intro)
 	s->in.sgr_len = 0;
 }
 
-static void set_style(struct scrub *s, struct buf *out)
+static void set_style(struct scrub *s, const char *sgr, size_t len, struct buf *out)
 {
 	struct text_style was = s->in.style;
-	s->in.style = style_sgr(was, s->in.sgr, s->in.sgr_len);
+	s->in.style = style_sgr(was, sgr, len);
 	if (!style_same(was, s->in.style))
 		s->styled(s->arg, s->in.style, out);
 }
@@ -141,7 +141,7 @@ static void sequence_end(struct scrub *s, bool ended, struct buf *out)
 
 	s->in.state = GROUND;
 	if (kind == TEXT_COLOUR && s->styled) {
-		set_style(s, out);
+		set_style(s, s->in.sgr, s->in.sgr_len, out);
 		return;
 	}
 	if (kind != TEXT_COLOUR)
@@ -401,6 +401,25 @@ static size_t feed(struct scrub *s, const uint8_t *p, size_t len, struct buf *ou
 	return used - waiting; /* what waited was the beginning of a character, so at least it was used */
 }
 
+/* The commonest sequence of all, when it is whole in these bytes: compilers print thousands. Returns its length, or 0. */
+static size_t take_colour(struct scrub *s, const uint8_t *p, size_t len, struct buf *out)
+{
+	size_t end = 2;
+	if (len < 3 || p[0] != ESC || p[1] != '[')
+		return 0;
+	if (len > TEXT_SEQUENCE_MAX)
+		len = TEXT_SEQUENCE_MAX;
+	while (end < len && p[end] >= '0' && p[end] <= ';')
+		end++;
+	if (end == len || p[end] != 'm')
+		return 0;
+	if (s->styled)
+		set_style(s, (const char *) p + 2, end - 2, out);
+	else
+		tell(s, TEXT_COLOUR, end + 1);
+	return end + 1;
+}
+
 void scrub_add(struct scrub *s, const void *data, size_t len, struct buf *out)
 {
 	const uint8_t *p = data, *end = p + len;
@@ -412,8 +431,11 @@ void scrub_add(struct scrub *s, const void *data, size_t len, struct buf *out)
 				buf_add(out, p, run);
 				p += run;
 				s->in.room = p[-1] == '\n' || p[-1] == '\t' ? 0 : MARKS_MAX;
-				continue;
 			}
+			size_t colour = take_colour(s, p, (size_t) (end - p), out);
+			p += colour;
+			if (run || colour)
+				continue;
 		}
 		p += feed(s, p, (size_t) (end - p), out);
 	}

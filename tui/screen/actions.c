@@ -18,8 +18,7 @@
 #include "tui/screen/app.h"
 #include "tui/screen/curses.h"
 
-#define GRACE_NS       (2 * NS_PER_S)
-#define EVENTS_A_ROUND 512 /* then keys get their turn */
+#define GRACE_NS (2 * NS_PER_S)
 
 void app_quit(struct app *app, int status)
 {
@@ -51,7 +50,7 @@ static void on_run(void *arg, uint32_t epoll_events)
 {
 	struct app *app = arg;
 	(void) epoll_events;
-	for (int i = 0; i < EVENTS_A_ROUND; i++) {
+	for (uint64_t begin_ns = now_ns(); now_ns() - begin_ns < ROUND_NS;) {
 		struct event *ev;
 		int r = run_next(app->run, &ev);
 		if (r == 0)

@@ -19,8 +19,8 @@
 #include "tui/screen/app.h"
 #include "tui/screen/curses.h"
 
-#define FRAME_NS (50 * NS_PER_MS)  /* 20 frames a second; ssh: 10 */
-#define TICK_NS  (100 * NS_PER_MS) /* the clock of a living run */
+#define FRAME_NS      (50 * NS_PER_MS) /* 20 frames a second; ssh: 10 */
+#define ANSWER_FRAMES 10               /* so many for one, where keys are answered */
 
 const struct view *const views[VIEW_MAX] = {
 	[VIEW_COMPOSE] = &compose_view, [VIEW_RUN] = &run_view,         [VIEW_EVENTS] = &events_view,
@@ -81,20 +81,29 @@ void app_warn(struct app *app, const char *fmt, ...)
 
 static void on_frame(void *arg);
 
-static void schedule_frame(struct app *app)
+static void schedule_frame(struct app *app, uint64_t after_ns)
 {
 	struct err ignored;
 	if (app->frame_timer || !app->term)
 		return;
-	uint64_t now = now_ns(), due = app->last_frame_ns + app->frame_ns;
+	uint64_t now = now_ns(), due = app->last_frame_ns + after_ns;
 	int id = loop_timer(app->loop, due > now ? due - now : 0, 0, on_frame, app, &ignored);
 	app->frame_timer = id > 0 ? id : 0;
+}
+
+/* A key is answered before the next frame is due: of two frames a person waits for the second. */
+static void answer_soon(struct app *app)
+{
+	loop_cancel(app->loop, app->frame_timer);
+	app->frame_timer = 0;
+	app->dirty = true;
+	schedule_frame(app, app->frame_ns / ANSWER_FRAMES);
 }
 
 void app_dirty(struct app *app)
 {
 	app->dirty = true;
-	schedule_frame(app);
+	schedule_frame(app, app->frame_ns);
 }
 
 void app_draw(struct app *app)
@@ -238,7 +247,7 @@ void app_key(struct app *app, uint32_t key)
 	app->last_key = key;
 	app->said.len = 0;
 	app->interrupted = false;
-	app_dirty(app);
+	answer_soon(app);
 	if (app->prompt.kind != PROMPT_NONE) {
 		prompt_key(app, key);
 		return;

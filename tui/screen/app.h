@@ -18,6 +18,8 @@
 #include "tui/screen/draft.h"
 #include "tui/screen/watch.h"
 
+#define ROUND_NS (5 * NS_PER_MS) /* of reading what a run sends; then keys get their turn */
+
 struct app;
 struct curses;
 struct err;

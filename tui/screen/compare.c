@@ -16,11 +16,10 @@
 #include "tui/screen/app.h"
 #include "tui/screen/pick.h"
 
-#define LABEL_LEAST    14
-#define LABEL_MOST     30
-#define CELL_LEAST     12
-#define EVENTS_A_ROUND 512
-#define SPARK_ROWS     2
+#define LABEL_LEAST 14
+#define LABEL_MOST  30
+#define CELL_LEAST  12
+#define SPARK_ROWS  2
 
 struct spark { /* of one run */
 	struct series cpu, memory;
@@ -129,7 +128,7 @@ static void on_run(void *arg, uint32_t epoll_events)
 	struct compare *s = mine(app);
 
 	(void) epoll_events;
-	for (int i = 0; i < EVENTS_A_ROUND; i++) {
+	for (uint64_t begin_ns = now_ns(); now_ns() - begin_ns < ROUND_NS;) {
 		struct event *ev;
 		int r = run_next(s->run, &ev);
 		if (r == 0)
