@@ -84,7 +84,9 @@ scene() { # FILE
 		cat "$scratch/said" >>"$scratch/$name.txt"
 	compare "$name"
 }
-for file in "$here"/tests/tui/scenes/*.keys; do scene "$file"; done
+for file in "$here"/tests/tui/scenes/*.keys; do
+	[[ $file == *.live.keys ]] || scene "$file" # those run something, and what they show is this machine's
+done
 
 for recording in ok under-attack questions damaged; do
 	for size in 80x24 120x40 40x12 20x5; do

@@ -53,12 +53,12 @@ def start(argv, columns, rows, environment):
     return pid, fd
 
 
-def watch(fd, columns, rows):
-    """The screen when nothing has been drawn for a while."""
+def watch(fd, columns, rows, first_s):
+    """The screen when nothing has been drawn for a while, after `first_s` at the least."""
     screen = pyte.Screen(columns, rows)
     stream = pyte.Stream(screen)
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    end, rest = time.monotonic() + PATIENCE_S, time.monotonic() + 3 * REST_S
+    end, rest = time.monotonic() + PATIENCE_S, time.monotonic() + first_s
     while time.monotonic() < min(end, rest):
         if not select.select([fd], [], [], 0.05)[0]:
             continue
@@ -67,7 +67,7 @@ def watch(fd, columns, rows):
         except OSError:
             break
         stream.feed(decode(data))
-        rest = time.monotonic() + REST_S
+        rest = max(rest, time.monotonic() + REST_S)
     return screen
 
 
@@ -76,7 +76,7 @@ def capture(screens, path, environment):
     pid, fd = start([screens, "--script", str(path), *arguments], columns, rows,
                     {"TERM": "tmux-256color", "LC_ALL": "C.UTF-8", **environment})
     try:
-        return watch(fd, columns, rows)
+        return watch(fd, columns, rows, 12.0 if ".live." in path.name else 2.0)
     finally:
         os.kill(pid, signal.SIGTERM)
         os.close(fd)
@@ -130,13 +130,13 @@ def main():
     scenes = sorted(pathlib.Path("tests/tui/scenes").glob("*.keys"))
     folder.mkdir(exist_ok=True)
     for path in scenes:
-        if wanted and path.stem not in wanted:
+        if wanted and path.name.split(".")[0] not in wanted:
             continue
         for look, (background, foreground, environment) in LOOKS.items():
             screen = capture(screens, path, environment)
             if not any(line.strip() for line in screen.display):
                 sys.exit(f"{path.stem}: nothing was drawn")
-            svg = folder / f"{path.stem}-{look}.svg"
+            svg = folder / f"{path.name.split('.')[0]}-{look}.svg"
             svg.write_text(draw(screen, background, foreground), encoding="utf-8")
             print(svg)
             if shutil.which("rsvg-convert"):

@@ -205,8 +205,7 @@ const struct action *app_action(const struct app *app, const char *name, size_t 
 	return NULL;
 }
 
-/* A command that only one other screen knows goes there: who names it need not know where it lives. */
-static const struct action *action_elsewhere(const char *name, size_t len, const struct view **ret)
+const struct action *app_action_elsewhere(const char *name, size_t len, const struct view **ret)
 {
 	const struct action *found = NULL;
 	for (int i = 0; i < VIEW_MAX; i++)
@@ -229,7 +228,7 @@ void app_command(struct app *app, const char *line)
 	const struct action *action = app_action(app, line, len);
 	if (len == 0)
 		return;
-	if (!action && (action = action_elsewhere(line, len, &other)))
+	if (!action && (action = app_action_elsewhere(line, len, &other)))
 		app_show(app, other);
 	if (!action)
 		app_warn(app, "No command is called \"%.*s\" here. ? lists them.",

@@ -158,6 +158,9 @@ void app_draw(struct app *app);                      /* the frame, into app->gri
 void app_show(struct app *app, const struct view *view);
 unsigned app_state(const struct app *app); /* enum when, as it is now */
 const struct action *app_action(const struct app *app, const char *name, size_t len);
+/* app_action_elsewhere: one that a single other screen knows: who names it need not know where it lives. NULL: none, or
+ * several. */
+const struct action *app_action_elsewhere(const char *name, size_t len, const struct view **ret);
 
 /* app_say: the answer in the sentence row, until the next key. The text may hold anything; it is scrubbed. */
 void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
