@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/openat2.h>
+#include <linux/mount.h>
 #include <linux/sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@
 #define ARGV_WORD_MAX 1024 /* of one word of a command line; what is longer is cut */
 #define STRING_MAX    256  /* of a text that is no path */
 #define X32_BIT       UINT32_C(0x40000000)
+#define MAKES_FILE    (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) /* open flags that give the mode a meaning */
 
 /* ---- the target's memory ---- */
 
@@ -118,7 +120,7 @@ static void add_number(struct decoded *ret, const char *key, int64_t number)
 
 static void add_words(struct decoded *ret, const char *key, const struct words *w, uint64_t value)
 {
-	if (words_one(w, value))
+	if (words_one(ret, w, value))
 		add_text(ret, key, words_keep(ret, w, value));
 	else
 		add_number(ret, key, (int64_t) value);
@@ -175,12 +177,13 @@ static void decode_path(struct decoded *ret, const struct decode_in *in, int dir
 {
 	const char *path = keep_string(ret, in->pid, address, PATH_MAX);
 
+	if (address)
+		path = path_absolute(ret, in->pid, dirfd, path);
 	add_text(ret, key, path);
 	if (address == 0)
 		path = "?"; /* execveat and others take NULL for the descriptor itself, or refuse it */
 	if (ret->kind != DECODE_FILE && ret->kind != DECODE_EXEC)
 		return;
-	path = path_absolute(ret, in->pid, dirfd, path);
 	if (!ret->path)
 		ret->path = path;
 	else
@@ -191,12 +194,11 @@ static void decode_path(struct decoded *ret, const struct decode_in *in, int dir
 
 static void decode_open_flags(struct decoded *ret, const char *key, const struct words *w, uint64_t value)
 {
-	uint64_t used = 0;
-	size_t at = 0;
+	struct word_walk walk = { 0 };
 	const char *name;
 
 	add_text(ret, key, words_keep(ret, w, value));
-	while (ret->flag_count < DECODE_FLAGS_MAX && (name = words_next(w, value, &used, &at)))
+	while (ret->flag_count < DECODE_FLAGS_MAX && (name = words_next(ret, w, value, &walk)))
 		ret->flags[ret->flag_count++] = name;
 }
 
@@ -210,7 +212,7 @@ static void decode_open_how(struct decoded *ret, const struct decode_in *in, con
 		return;
 	}
 	decode_open_flags(ret, spec->key, spec->words, how.flags);
-	if (how.flags & (O_CREAT | O_TMPFILE))
+	if (how.flags & MAKES_FILE)
 		add_text(ret, "mode", keepf(ret, "0%llo", (unsigned long long) how.mode));
 	if (how.resolve)
 		add_words(ret, "resolve", &words_resolve, how.resolve);
@@ -308,8 +310,14 @@ static void decode_arg(struct decoded *ret, const struct decode_in *in, const st
 			    value, spec->key);
 		break;
 	case ARG_MODE_IF_CREATED:
-		if (in->arg[i - 1] & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)))
+		if (in->arg[i - 1] & MAKES_FILE)
 			add_text(ret, spec->key, keepf(ret, "0%o", (uint32_t) value));
+		break;
+	case ARG_SOURCE:
+		if (in->arg[3] & (MS_BIND | MS_MOVE))
+			decode_path(ret, in, AT_FDCWD, value, spec->key);
+		else
+			add_text(ret, spec->key, keep_string(ret, in->pid, value, STRING_MAX));
 		break;
 	case ARG_STRING:
 		add_text(ret, spec->key, keep_string(ret, in->pid, value, STRING_MAX));
@@ -354,14 +362,31 @@ static void decode_network(struct decoded *ret, const struct decode_in *in, cons
 	}
 }
 
-/* Another architecture's call: its name is known, but its arguments follow other rules. */
-static const char *foreign_abi(const struct decode_in *in)
+/*
+ * The kernel's doors. Behind those without a machine a call's name is known, but its arguments follow other
+ * rules. Another processor is another row here, and its column in the lists of words. What all of them share
+ * stands in the code: 64 bits, and flags as clone's first argument.
+ */
+static const struct door {
+	uint32_t arch, bit; /* the bit of the number that tells x32 from x86-64 */
+	enum decode_machine machine;
+	const char *abi;
+} doors[] = {
+	{ AUDIT_ARCH_X86_64, X32_BIT, MACHINE_ANY, "x32" },
+	{ AUDIT_ARCH_X86_64, 0, MACHINE_X86_64, "x86-64" },
+	{ AUDIT_ARCH_AARCH64, 0, MACHINE_ARM64, "arm64" },
+	{ AUDIT_ARCH_I386, 0, MACHINE_ANY, "i386" },
+	{ AUDIT_ARCH_ARM, 0, MACHINE_ANY, "arm" },
+};
+
+static const struct door *door_of(const struct decode_in *in)
 {
-	if (in->arch == AUDIT_ARCH_I386)
-		return "i386";
-	if (in->arch == AUDIT_ARCH_X86_64 && ((uint32_t) in->nr & X32_BIT))
-		return "x32";
-	return in->arch == AUDIT_ARCH_ARM ? "arm" : NULL;
+	static const struct door unknown = { .abi = "?" };
+
+	for (size_t i = 0; i < ARRAY_LEN(doors); i++)
+		if (doors[i].arch == in->arch && ((uint32_t) in->nr & doors[i].bit) == doors[i].bit)
+			return &doors[i];
+	return &unknown;
 }
 
 void decode_call(const struct decode_in *in, struct decoded *ret)
@@ -369,9 +394,10 @@ void decode_call(const struct decode_in *in, struct decoded *ret)
 	memset(ret, 0, offsetof(struct decoded, space));
 	const char *name = seccomp_call_name(in->nr, in->arch);
 	ret->name = name ? name : keepf(ret, "%u", (uint32_t) in->nr & ~X32_BIT);
-	const char *abi = foreign_abi(in);
-	if (abi) {
-		add_text(ret, "abi", abi);
+	const struct door *door = door_of(in);
+	ret->machine = door->machine;
+	if (ret->machine == MACHINE_ANY) {
+		add_text(ret, "abi", door->abi);
 		return;
 	}
 	const struct call_spec *call = call_spec(ret->name);

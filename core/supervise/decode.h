@@ -27,6 +27,8 @@ struct decode_in {
 	uint64_t arg[6];
 };
 
+/* A processor whose calls are known by their arguments too; of any other only the name is told. */
+enum decode_machine { MACHINE_ANY, MACHINE_X86_64, MACHINE_ARM64 };
 enum decode_kind { DECODE_OTHER, DECODE_NETWORK, DECODE_FILE, DECODE_EXEC };
 struct decode_addr {
 	const char *family;   /* "inet", "inet6", "unix", …; "?" unknown */
@@ -36,6 +38,7 @@ struct decode_addr {
 };
 struct decoded {
 	enum decode_kind kind;
+	enum decode_machine machine;
 	const char *name; /* of the call; "999" where it has none */
 	const char *op;   /* network, file: what it does: "connect", "open"; else NULL */
 	struct event_arg args[DECODE_ARGS_MAX];

@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/if_alg.h>
 #include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <linux/vm_sockets.h>
@@ -102,6 +103,17 @@ static void inet6_text(struct decoded *ret, const struct sockaddr_in6 *in6, stru
 	to->port = ntohs(in6->sin6_port);
 }
 
+/* Of a family without words of its own: the bytes, as many as most such addresses have. */
+static const char *other_text(struct decoded *ret, const unsigned char *bytes, size_t len)
+{
+	char text[2 * 24 + 1] = "";
+
+	len = len < 24 ? len : 24;
+	for (size_t i = 0; i < len; i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	return len ? keepf(ret, "0x%s", text) : NULL;
+}
+
 void address_decode(struct decoded *ret, const void *bytes, size_t len, struct decode_addr *to)
 {
 	union {
@@ -112,6 +124,8 @@ void address_decode(struct decoded *ret, const void *bytes, size_t len, struct d
 		struct sockaddr_nl nl;
 		struct sockaddr_vm vm;
 		struct sockaddr_ll ll;
+		struct sockaddr_alg alg;
+		unsigned char byte[sizeof(struct sockaddr_storage)];
 	} a = { 0 };
 	char text[INET_ADDRSTRLEN];
 
@@ -121,22 +135,47 @@ void address_decode(struct decoded *ret, const void *bytes, size_t len, struct d
 	len = len < sizeof(a) ? len : sizeof(a);
 	memcpy(&a, bytes, len);
 	to->family = family_name(ret, a.family);
-	if (a.family == AF_INET && len >= sizeof(a.in)) {
+	switch (a.family) {
+	case AF_UNSPEC: /* none, on purpose: it takes a peer away */
+		break;
+	case AF_INET:
+		if (len < sizeof(a.in))
+			break;
 		inet_ntop(AF_INET, &a.in.sin_addr, text, sizeof(text));
 		to->address = keep(ret, text, strlen(text));
 		to->port = ntohs(a.in.sin_port);
-	} else if (a.family == AF_INET6 && len >= offsetof(struct sockaddr_in6, sin6_scope_id)) {
-		inet6_text(ret, &a.in6, to); /* the kernel takes it without the scope too (RFC 2133) */
-	} else if (a.family == AF_UNIX) {
-		to->address = unix_text(ret, &a.un, len);
-	} else if (a.family == AF_NETLINK && len >= sizeof(a.nl)) {
-		to->address = keepf(ret, "pid %u, groups 0x%x", a.nl.nl_pid, a.nl.nl_groups);
-	} else if (a.family == AF_VSOCK && len >= sizeof(a.vm)) {
+		break;
+	case AF_INET6: /* the kernel takes it without the scope too (RFC 2133) */
+		if (len >= offsetof(struct sockaddr_in6, sin6_scope_id))
+			inet6_text(ret, &a.in6, to);
+		break;
+	case AF_UNIX:
+		to->address = unix_text(ret, &a.un, len < sizeof(a.un) ? len : sizeof(a.un));
+		break;
+	case AF_NETLINK:
+		if (len >= sizeof(a.nl))
+			to->address = keepf(ret, "pid %u, groups 0x%x", a.nl.nl_pid, a.nl.nl_groups);
+		break;
+	case AF_VSOCK:
+		if (len < sizeof(a.vm))
+			break;
 		to->address = a.vm.svm_cid == VMADDR_CID_ANY ? "any CID" : keepf(ret, "CID %u", a.vm.svm_cid);
 		to->port = a.vm.svm_port;
-	} else if (a.family == AF_PACKET && len >= offsetof(struct sockaddr_ll, sll_addr)) {
-		to->address = keepf(ret, "interface %d, protocol 0x%04x", a.ll.sll_ifindex,
-				    ntohs(a.ll.sll_protocol));
+		break;
+	case AF_PACKET:
+		if (len >= offsetof(struct sockaddr_ll, sll_addr))
+			to->address = keepf(ret, "interface %d, protocol 0x%04x", a.ll.sll_ifindex,
+					    ntohs(a.ll.sll_protocol));
+		break;
+	case AF_ALG:
+		if (len >= sizeof(a.alg))
+			to->address = keepf(ret, "%.*s %.*s", (int) sizeof(a.alg.salg_type),
+					    (const char *) a.alg.salg_type, (int) sizeof(a.alg.salg_name),
+					    (const char *) a.alg.salg_name);
+		break;
+	default:
+		to->address = other_text(ret, a.byte + sizeof(a.family), len - sizeof(a.family));
+		break;
 	}
 }
 

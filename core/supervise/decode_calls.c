@@ -17,6 +17,7 @@
 #define ID(k)       { ARG_ID, k, NULL }
 #define DIRFD       { ARG_DIRFD, NULL, NULL }
 #define PATH(k)     { ARG_PATH, k, NULL }
+#define SOURCE(k)   { ARG_SOURCE, k, NULL }
 #define STRING(k)   { ARG_STRING, k, NULL }
 #define WORDS(k, w) { ARG_WORDS, k, &words_##w }
 #define WORDS32(k, w) { ARG_WORDS32, k, &words_##w }
@@ -38,14 +39,18 @@ static const struct call_spec calls[] = {
 	OTHER("ptrace", WORDS("request", ptrace), INT("pid"), HEX("addr"), HEX("data")),
 	OTHER("process_vm_readv", INT("pid"), NOT_SHOWN, SIZE("liovcnt"), NOT_SHOWN, SIZE("riovcnt")),
 	OTHER("process_vm_writev", INT("pid"), NOT_SHOWN, SIZE("liovcnt"), NOT_SHOWN, SIZE("riovcnt")),
-	OTHER("process_madvise", INT("pidfd"), NOT_SHOWN, SIZE("vlen"), INT("advice")),
+	OTHER("process_madvise", INT("pidfd"), NOT_SHOWN, SIZE("vlen"), WORDS32("advice", advice)),
 	OTHER("process_mrelease", INT("pidfd")),
 	OTHER("pidfd_getfd", INT("pidfd"), INT("fd")),
 	OTHER("kcmp", INT("pid1"), INT("pid2"), WORDS32("type", kcmp), SIZE("idx1"), SIZE("idx2")),
 	OTHER("kill", INT("pid"), WORDS32("sig", signal)),
 	OTHER("tkill", INT("tid"), WORDS32("sig", signal)),
 	OTHER("tgkill", INT("tgid"), INT("tid"), WORDS32("sig", signal)),
+	OTHER("rt_sigqueueinfo", INT("pid"), WORDS32("sig", signal)),
+	OTHER("rt_tgsigqueueinfo", INT("tgid"), INT("tid"), WORDS32("sig", signal)),
+	OTHER("pidfd_send_signal", INT("pidfd"), WORDS32("sig", signal), NOT_SHOWN, HEX("flags")),
 	OTHER("prlimit64", INT("pid"), WORDS32("resource", resource)),
+	OTHER("setrlimit", WORDS32("resource", resource)),
 	OTHER("sched_setaffinity", INT("pid"), SIZE("size")),
 	OTHER("setpriority", INT("which"), INT("who"), INT("prio")),
 	OTHER("migrate_pages", INT("pid"), SIZE("maxnode")),
@@ -69,7 +74,7 @@ static const struct call_spec calls[] = {
 	OTHER("setresgid", ID("rgid"), ID("egid"), ID("sgid")),
 
 	/* mounts */
-	OTHER("mount", STRING("source"), PATH("target"), STRING("type"), WORDS("flags", mount)),
+	OTHER("mount", SOURCE("source"), PATH("target"), STRING("type"), WORDS("flags", mount)),
 	OTHER("umount2", PATH("target"), WORDS32("flags", umount)),
 	OTHER("pivot_root", PATH("new_root"), PATH("put_old")),
 	OTHER("open_tree", DIRFD, PATH("path"), WORDS32("flags", open_tree)),
@@ -84,6 +89,7 @@ static const struct call_spec calls[] = {
 	OTHER("swapoff", PATH("path")),
 	OTHER("acct", PATH("path")),
 	OTHER("quotactl", HEX("cmd"), STRING("special"), INT("id")),
+	OTHER("quotactl_fd", INT("fd"), HEX("cmd"), INT("id")),
 	OTHER("name_to_handle_at", DIRFD, PATH("path")),
 	OTHER("open_by_handle_at", INT("mount_fd"), NOT_SHOWN, OPEN_FLAGS),
 	OTHER("fanotify_init", HEX("flags"), HEX("event_f_flags")),
@@ -102,17 +108,20 @@ static const struct call_spec calls[] = {
 	OTHER("finit_module", INT("fd"), STRING("params"), HEX("flags")),
 	OTHER("init_module", NOT_SHOWN, SIZE("len"), STRING("params")),
 	OTHER("delete_module", STRING("name"), HEX("flags")),
+	OTHER("kexec_load", HEX("entry"), SIZE("nr_segments"), NOT_SHOWN, HEX("flags")),
 	OTHER("kexec_file_load", INT("kernel_fd"), INT("initrd_fd")),
 	OTHER("reboot", HEX("magic"), HEX("magic2"), WORDS32("cmd", reboot)),
 	OTHER("syslog", WORDS32("type", syslog), NOT_SHOWN, INT("len")),
 	OTHER("clock_settime", WORDS32("clock", clock)),
 	OTHER("clock_adjtime", WORDS32("clock", clock)),
-	OTHER("sethostname", STRING("name"), SIZE("len")),
-	OTHER("setdomainname", STRING("name"), SIZE("len")),
+	OTHER("sethostname", STRING("name"), INT("len")),
+	OTHER("setdomainname", STRING("name"), INT("len")),
 	OTHER("iopl", INT("level")),
 	OTHER("ioperm", HEX("from"), SIZE("num"), INT("on")),
 	OTHER("ioctl", INT("fd"), WORDS32("request", ioctl), HEX("arg")),
+	OTHER("modify_ldt", INT("func"), NOT_SHOWN, SIZE("bytecount")),
 	OTHER("memfd_secret", HEX("flags")),
+	OTHER("lsm_set_self_attr", INT("attr"), NOT_SHOWN, SIZE("size"), HEX("flags")),
 
 	/* memory */
 	OTHER("mmap", HEX("addr"), SIZE("length"), WORDS("prot", prot), WORDS("flags", map), INT("fd")),
@@ -122,6 +131,8 @@ static const struct call_spec calls[] = {
 	/* sockets */
 	NETWORK("socket", "socket", WORDS32("family", family), WORDS32("type", socket), INT("protocol")),
 	NETWORK("socketpair", "socket", WORDS32("family", family), WORDS32("type", socket), INT("protocol")),
+	OTHER("setsockopt", INT("fd"), WORDS32("level", level), INT("option")),
+	OTHER("getsockopt", INT("fd"), WORDS32("level", level), INT("option")),
 	NETWORK("connect", "connect", SOCKFD, SOCKADDR),
 	NETWORK("bind", "bind", SOCKFD, SOCKADDR),
 	NETWORK("listen", "listen", SOCKFD, INT("backlog")),

@@ -10,20 +10,21 @@
 
 /* A value matches where (value & mask) == this value. One list can so hold a field (O_RDONLY under
  * O_ACCMODE), flags (mask and value alike) and plain enumerations (mask ~0). The first match takes its bits
- * away from later words. */
+ * away from later words. Where processors differ a word stands once for each, and says for which. */
 struct word {
 	uint64_t mask, value;
 	const char *name;
+	enum decode_machine only; /* MACHINE_ANY: on every one */
 };
 struct words {
 	const struct word *list;
 	size_t count;
 };
-extern const struct words words_at, words_bpf, words_clock, words_clone, words_family, words_fsconfig,
-	words_ioctl, words_keyctl, words_kcmp, words_map, words_mount, words_mount_attr, words_move_mount,
-	words_msg, words_namespace, words_open, words_open_tree, words_personality, words_prctl, words_prot,
-	words_ptrace, words_reboot, words_rename, words_resolve, words_resource, words_signal, words_socket,
-	words_syslog, words_umount, words_userfault;
+extern const struct words words_advice, words_at, words_bpf, words_clock, words_clone, words_family,
+	words_fsconfig, words_ioctl, words_keyctl, words_kcmp, words_level, words_map, words_mount,
+	words_mount_attr, words_move_mount, words_msg, words_namespace, words_open, words_open_tree,
+	words_personality, words_prctl, words_prot, words_ptrace, words_reboot, words_rename, words_resolve,
+	words_resource, words_signal, words_socket, words_syslog, words_umount, words_userfault;
 
 /* ---- decode_calls.c: what the arguments of each call are ---- */
 
@@ -36,6 +37,7 @@ enum arg_kind {
 	ARG_ID,     /* uid, gid: -1 stays -1 */
 	ARG_DIRFD,  /* of the path that follows */
 	ARG_PATH,   /* a name, relative to the ARG_DIRFD before it or the working folder */
+	ARG_SOURCE, /* of mount: a path where it binds or moves, else text that the file system knows */
 	ARG_STRING, /* other text */
 	ARG_WORDS,  /* flags or an enumeration, 64 bits; ARG_WORDS32: the kernel reads an int */
 	ARG_WORDS32,
@@ -73,9 +75,14 @@ const char *keep(struct decoded *ret, const char *bytes, size_t len);
 const char *keepf(struct decoded *ret, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* words_keep: "A|B|0x100"; "0" for no flag. words_one: the name of the first word that matches, or NULL. */
 const char *words_keep(struct decoded *ret, const struct words *w, uint64_t value);
-const char *words_one(const struct words *w, uint64_t value);
-/* words_next: the next word that matches with bits not in *used; *at is where to go on. NULL: none is left. */
-const char *words_next(const struct words *w, uint64_t value, uint64_t *used, size_t *at);
+const char *words_one(const struct decoded *ret, const struct words *w, uint64_t value);
+/* A walk over the words that match, each with bits that none before it took. NULL: no more. */
+struct word_walk {
+	uint64_t used;
+	size_t at;
+};
+const char *words_next(const struct decoded *ret, const struct words *w, uint64_t value,
+		       struct word_walk *walk);
 
 /* ---- decode_address.c ---- */
 

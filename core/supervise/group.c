@@ -104,8 +104,9 @@ static void group_keep(struct group *g, const struct event *ev)
 		break;
 	case EVENT_NETWORK:
 		keep(g, &g->ev.network.command);
+		keep(g, &g->ev.network.family); /* one without a name is text of the call */
 		keep(g, &g->ev.network.address);
-		break; /* op, family, protocol are static words */
+		break; /* op, protocol are static words */
 	case EVENT_FILE:
 		keep(g, &g->ev.file.command);
 		keep(g, &g->ev.file.path);

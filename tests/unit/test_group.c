@@ -320,6 +320,25 @@ static void test_protocols_tell_apart(void **state)
 	}
 }
 
+/* The decoder's room is used again for the next call, before the group is told. */
+static void test_a_family_without_a_name_stays(void **state)
+{
+	struct rig *r = *state;
+	char family[] = "family 77";
+	struct event ev = { .type = EVENT_NETWORK,
+			    .network = { .command = "a", .op = "connect", .family = family, .port = -1 } };
+	group_emit(&r->groups, &r->feed, &ev);
+	group_emit(&r->groups, &r->feed, &ev);
+	memset(family, 'x', sizeof(family) - 1);
+	group_tick(&r->groups, &r->feed);
+	for (int k = 0; k < 2; k++) {
+		struct event *told = next(r);
+		assert_non_null(told);
+		assert_string_equal(told->network.family, "family 77");
+		event_free(told);
+	}
+}
+
 /* While a type was told enough of, one more is counted without being looked at; the next tick ends that. */
 static void test_a_flood_is_skipped(void **state)
 {
@@ -370,6 +389,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_files_do_not_crowd_out_a_denial, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flags_tell_apart_and_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_protocols_tell_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_family_without_a_name_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_flood_is_skipped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_flood_of_programs_is_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_strings_stay_whole, setup, teardown),
