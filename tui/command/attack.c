@@ -81,8 +81,8 @@ static const struct option_row options[] = {
 	{ .name = "only",
 	  .argument = "NAME",
 	  .repeats = true,
-	  .help = "this attack; again for more",
-	  .man = "Only the attacks of these names, parted by commas. May be given again.",
+	  .help = "this attack; more words are more names",
+	  .man = "Only the attack of this name. More names may follow, as words or parted by commas.",
 	  .set = add_words,
 	  FIELD(only) },
 	{ .name = "format",
@@ -479,11 +479,14 @@ static int attack_main(const struct look *look, int argc, char **argv)
 		status = look_refuse(look, &e);
 	else if (q.help || q.help_man)
 		status = help(q.help_man);
-	else if (words > 0 || after) {
+	else if (after || (words > 0 && !q.only)) {
 		look_say(look, "attack takes options only; see belljar attack --help");
 		status = STATUS_CANNOT;
-	} else
+	} else {
+		for (int i = 1; i <= words; i++)
+			q.only = strv_add(q.only, argv[i]);
 		status = attack(look, &q);
+	}
 	strv_free(q.presets);
 	strv_free(q.only);
 	return status;
