@@ -24,11 +24,14 @@
 
 #define STEPS_MAX 16 /* looks for where a walk stopped: a path of a thousand parts must not cost a million */
 
+/* An address of no host in particular leads to this one. */
 static bool is_loopback(const struct decode_addr *a)
 {
-	return strcmp(a->family, "inet") == 0
-		       ? str_starts(a->address, "127.")
-		       : strcmp(a->address, "::1") == 0 || str_starts(a->address, "::ffff:127.");
+	const char *mapped = "::ffff:";
+	const char *v4 = a->address + (str_starts(a->address, mapped) ? strlen(mapped) : 0);
+
+	return str_starts(v4, "127.") || strcmp(v4, "0.0.0.0") == 0 || strcmp(a->address, "::1") == 0 ||
+	       strcmp(a->address, "::") == 0;
 }
 
 void predict_network(const struct network_view *view, const struct decode_addr *a, const char *op,
@@ -36,7 +39,7 @@ void predict_network(const struct network_view *view, const struct decode_addr *
 {
 	bool inet = strcmp(a->family, "inet") == 0 || strcmp(a->family, "inet6") == 0;
 	*ret = (struct prediction){ OUTCOME_UNKNOWN, LAYER_NONE, BASIS_UNKNOWN };
-	if (!inet || view->outside == OUTCOME_UNKNOWN)
+	if (!inet || strcmp(a->address, "?") == 0 || view->outside == OUTCOME_UNKNOWN)
 		return; /* who listens on a socket of the run's own, or on the host's network, is not for us to know */
 	if (op && strcmp(op, "bind") == 0)
 		return;

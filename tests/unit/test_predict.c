@@ -229,6 +229,13 @@ static void test_network(void **state)
 		{ &none, "inet6", "::1", "connect", OUTCOME_UNKNOWN },
 		{ &none, "inet6", "::ffff:127.0.0.1", "connect", OUTCOME_UNKNOWN },
 		{ &none, "inet", "0.0.0.0", "bind", OUTCOME_UNKNOWN },
+		{ &none, "inet", "0.0.0.0", "connect", OUTCOME_UNKNOWN }, /* leads to loopback */
+		{ &none, "inet6", "::", "connect", OUTCOME_UNKNOWN },
+		{ &none, "inet6", "::ffff:0.0.0.0", "sendto", OUTCOME_UNKNOWN },
+		{ &none, "inet6", "::2", "connect", OUTCOME_UNREACHABLE },
+		{ &none, "inet6", "::ffff:192.0.2.1", "connect", OUTCOME_UNREACHABLE },
+		{ &none, "inet", "?", "connect", OUTCOME_UNKNOWN }, /* it could not be read */
+		{ &cut, "inet", "0.0.0.0", "connect", OUTCOME_UNREACHABLE },
 		{ &none, "unix", "/run/x", "connect", OUTCOME_UNKNOWN },
 		{ &cut, "inet", "127.0.0.1", "connect",
 		  OUTCOME_UNREACHABLE }, /* a socket that has no network at all */
