@@ -201,8 +201,14 @@ int preset_grant(const struct policy *p, const struct preset_grant *g, const str
 		 struct buf *out, struct err *e)
 {
 	struct change c = { 0 };
-	int r = text->text != NULL ? text_check(text->name, text->text, text->len, text->base, e) : 0;
+	int r = 0;
 
+	if (!named_ok(text->name))
+		return err_say(e, EINVAL,
+			       "'%.40s' is no name for a preset: lower-case letters, digits, - _ .",
+			       text->name);
+	if (text->text != NULL)
+		r = text_check(text->name, text->text, text->len, text->base, e);
 	if (r < 0 || (r = grant_change(p, g, &c, e)) < 0)
 		return r;
 	if (text->text != NULL) {

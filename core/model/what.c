@@ -123,7 +123,10 @@ void event_what(const struct event *ev, struct buf *out)
 		break;
 	case EVENT_ASK:
 		buf_str(out, "may it call ");
-		add_call(out, ev->ask.call ? ev->ask.call : "?", ev->ask.args, ev->ask.arg_count);
+		if (ev->ask.arg_count)
+			add_call(out, ev->ask.call, ev->ask.args, ev->ask.arg_count);
+		else
+			add_capped(out, ev->ask.call);
 		break;
 	case EVENT_ANSWER:
 		buf_str(out, "answer: ");

@@ -62,16 +62,15 @@ bool ask_allowed(struct asks *a, int nr, const char *rule)
 	return found != NULL;
 }
 
-/* What the kernel says to a call that is let through is not seen from here. */
+/* A refusal is an event of its own. What the kernel says to a call that is let through is not seen from here. */
 void ask_answered(struct feed *s, uint64_t id, enum decision d, const char *by, uint64_t count)
 {
 	static const char *const words[] = {
 		[DECIDE_DENY] = "deny", [DECIDE_ONCE] = "once", [DECIDE_RUN] = "run"
 	};
 	struct event ev = { .type = EVENT_ANSWER,
-			    .outcome = d == DECIDE_DENY ? OUTCOME_REFUSED : OUTCOME_UNKNOWN,
-			    .layer = LAYER_SECCOMP,
-			    .basis = d == DECIDE_DENY ? BASIS_ANSWERED : BASIS_UNKNOWN,
+			    .outcome = d == DECIDE_DENY ? OUTCOME_NONE : OUTCOME_UNKNOWN,
+			    .basis = d == DECIDE_DENY ? BASIS_NONE : BASIS_UNKNOWN,
 			    .answer = { .id = id, .decision = words[d], .by = by, .count = count } };
 	feed_emit(s, &ev);
 }

@@ -133,6 +133,8 @@ static void test_what_cannot_be(void **state)
 	refused(call, "mine", "[syscalls]\nallow = read\nallow = kcmp\n", EINVAL);
 	refused(call, "mine", "[preset]\nextends = other\n", EEXIST);
 	refused(call, "mine", "", EEXIST);
+	refused(call, "../mine", NULL, EINVAL);
+	refused(call, "", NULL, EINVAL);
 	refused((struct preset_grant){ GRANT_CALL, "read" }, "mine", NULL, EPERM);
 	refused((struct preset_grant){ GRANT_CALL, "nonsense" }, "mine", NULL, ENOENT);
 	static const char *const paths[] = { "",     "/",     "relative",  "/a b",  "/a;b",

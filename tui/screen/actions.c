@@ -73,7 +73,7 @@ static void on_tick(void *arg)
 {
 	struct app *app = arg;
 	app->watch.t_ns = now_ns() - app->run_began_ns;
-	if (!(app->view == &run_view && app->at_run.frozen))
+	if (!(app->view == &run_view && app->at_run.frozen) || app_asked(app))
 		app_dirty(app);
 }
 
@@ -96,6 +96,7 @@ bool app_start(struct app *app, struct launch *l)
 	struct err e;
 	int r = -EBUSY;
 
+	l->answers = true;
 	if (app->run)
 		err_say(&e, EBUSY, "a run lives already, ^C stops it");
 	else

@@ -191,7 +191,7 @@ const struct action *app_actions(const struct app *app, size_t n)
 {
 	static const struct action none[] = { { .name = NULL } };
 	const struct action *const tables[] = { app->view->actions ? app->view->actions : none,
-						common_actions, playback_actions };
+						common_actions, ask_actions, playback_actions };
 	return n < ARRAY_LEN(tables) ? tables[n] : NULL;
 }
 
@@ -251,6 +251,9 @@ void app_key(struct app *app, uint32_t key)
 		prompt_key(app, key);
 		return;
 	}
+	bool typing = app->view == &compose_view && app->compose.inserting;
+	if (!typing && ask_key(app, key))
+		return;
 	if (!app->help && app->view->key && app->view->key(app, key))
 		return;
 	if (key == K_CTRL('C') && again && !app->run) {
@@ -278,7 +281,7 @@ void app_event(struct app *app, const struct event *ev)
 {
 	watch_event(&app->watch, ev);
 	/* A frozen picture stands still, so that text can be selected in the terminal. */
-	if (!(app->view == &run_view && app->at_run.frozen))
+	if (!(app->view == &run_view && app->at_run.frozen) || ev->type == EVENT_ASK)
 		app_dirty(app);
 }
 

@@ -131,6 +131,8 @@ struct app {
 	struct playback *playback; /* NULL: no recording is open */
 	uint64_t run_began_ns;
 	unsigned run_number;
+	uint64_t asked_id, asked_ns; /* the question that is shown, and since when */
+	uint64_t warned_of;          /* hash of the event whose grant was warned of; 0: none */
 	bool stopping, interrupted; /* interrupted: the last key was ^C with no run */
 	struct script *script;
 	const char *screen_file; /* of :save-display in tests; NULL */
@@ -173,6 +175,15 @@ const struct action *app_actions(const struct app *app, size_t n);
 /* app_start: starts a run and follows it: app->watch is its from then on. Takes the launch. False: it was said why not. */
 bool app_start(struct app *app, struct launch *l);
 void app_quit(struct app *app, int status);
+
+/* ask.c: the call that waits for an answer. */
+extern const struct action ask_actions[];
+const struct asked *app_asked(const struct app *app); /* NULL: none */
+bool ask_key(struct app *app, uint32_t key);          /* false: not one of its keys */
+void ask_draw(struct app *app, const struct pane *row);
+
+/* events.c: the row that is chosen now, on that screen; NULL: none. */
+const struct group *events_chosen(struct app *app);
 
 /* frame.c */
 void frame_draw(struct app *app);

@@ -311,6 +311,12 @@ static bool events_back(struct app *app)
 	return open;
 }
 
+const struct group *events_chosen(struct app *app)
+{
+	make_order(app);
+	return selected(app);
+}
+
 static void detail(struct app *app, const char *argument)
 {
 	(void) argument;

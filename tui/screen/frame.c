@@ -236,6 +236,8 @@ static int draw_sheet(const struct app *app, const struct pane *pane, int top)
 			      clean_scrubbed(app->view->means, strlen(app->view->means)));
 	sheet_head(&s, "On this screen");
 	sheet_keys(&s, app->view->id, false);
+	sheet_head(&s, "While a call of the run waits for an answer");
+	sheet_keys(&s, VIEW_ASK, false);
 	sheet_head(&s, "Everywhere");
 	sheet_keys(&s, app->view->id, true);
 	sheet_head(&s, "Commands, after :");
@@ -273,7 +275,9 @@ static void draw_small(struct app *app, const struct pane *all)
 	app->view->status(app, &status);
 	if (body.rows > 0)
 		draw_body(app, &body);
-	if (all->rows > 1)
+	if (all->rows > 1 && app_asked(app) && app->prompt.kind == PROMPT_NONE)
+		ask_draw(app, &last);
+	else if (all->rows > 1)
 		draw_sentence(app, &last);
 }
 
@@ -287,7 +291,9 @@ void frame_draw(struct app *app)
 	int keys_rows = all.rows >= ROWS_ROOMY && hints_total(app) > all.columns - QUIT_COLUMNS ? 2 : 1;
 	struct pane tabs = pane_cut(&all, 0, 0, 1, all.columns);
 	struct pane status = pane_cut(&all, 1, 0, 1, all.columns);
-	struct pane body = pane_cut(&all, 2, 0, all.rows - 3 - keys_rows, all.columns);
+	int ask_rows = app_asked(app) != NULL;
+	struct pane body = pane_cut(&all, 2, 0, all.rows - 3 - keys_rows - ask_rows, all.columns);
+	struct pane ask = pane_cut(&all, 2 + body.rows, 0, ask_rows, all.columns);
 	struct pane sentence = pane_cut(&all, all.rows - 1 - keys_rows, 0, 1, all.columns);
 	struct pane keys = pane_cut(&all, all.rows - keys_rows, 0, keys_rows, all.columns);
 	draw_tabs(app, &tabs);
@@ -296,4 +302,6 @@ void frame_draw(struct app *app)
 	draw_keys(app, &keys);
 	draw_sentence(app, &sentence);
 	draw_last_key(app, &sentence);
+	if (ask_rows)
+		ask_draw(app, &ask);
 }

@@ -28,6 +28,7 @@ void groups_done(struct groups *g)
 		clean_free(&g->at[i].who);
 		clean_free(&g->at[i].why);
 		clean_free(&g->at[i].call);
+		free(g->at[i].path);
 	}
 	free(g->at);
 	free(g->slots);
@@ -164,6 +165,8 @@ static void new_group(struct groups *g, uint32_t *slot, const struct event *ev, 
 	group->why = made_by(g, why, ev);
 	if (ev->type == EVENT_DENIED && ev->denied.call)
 		group->call = clean_line(ev->denied.call, strnlen(ev->denied.call, TEXT_CAP), g->ascii);
+	if (ev->type == EVENT_FILE && ev->file.path && strnlen(ev->file.path, TEXT_CAP) < TEXT_CAP)
+		group->path = xstrdup(ev->file.path);
 }
 
 static void count_event(struct groups *g, const struct event *ev, uint64_t count)

@@ -18,6 +18,7 @@
 #define COMPARE IN(VIEW_COMPARE)
 #define PRESETS IN(VIEW_PRESETS)
 #define LEARN   IN(VIEW_LEARN)
+#define ASK     IN(VIEW_ASK)
 
 /* clang-format off */
 const struct binding bindings[] = {
@@ -92,6 +93,12 @@ const struct binding bindings[] = {
 	{ LEARN, { 'c' }, "answer c", WHEN_ALWAYS, NULL, "say what you expect" },
 	{ LEARN, { 'd' }, "answer d", WHEN_ALWAYS, NULL, "say what you expect" },
 	{ LEARN, { 's' }, "code", WHEN_ALWAYS, "Stage", "stage the code of this step on Compose, to change it" },
+
+	{ ASK, { 'd', K_ESC }, "deny", WHEN_ALWAYS, "deny", "refuse the call that waits" },
+	{ ASK, { 'o' }, "allow-once", WHEN_ALWAYS, "once", "let this one call through" },
+	{ ASK, { 'r' }, "allow-run", WHEN_ALWAYS, "this run", "let it and its like through, in this run" },
+	{ ASK, { 'w' }, "write-preset", WHEN_ALWAYS, "preset", "allow it in a preset of your own, from the next run on" },
+	{ EVENTS, { 'w' }, "write-preset", WHEN_RAN, "To a preset", "allow it in a preset of your own, from the next run on" },
 
 	{ IN_ALL, { '/' }, "find", WHEN_ALWAYS, "Find", "find a text" },
 	{ IN_ALL, { 'n' }, "find-next", WHEN_ALWAYS, NULL, "the next place where it stands" },

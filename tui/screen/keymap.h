@@ -45,6 +45,7 @@ enum view_id {
 };
 #define IN(view) (1u << (view))
 #define IN_ALL   (IN(VIEW_MAX) - 1)
+#define VIEW_ASK VIEW_MAX /* no screen: the question above the last rows of each, whose keys come first */
 
 /* What must hold for a key to be worth a place in the hint bar. The command itself says why it cannot. */
 enum when { WHEN_ALWAYS = 0, WHEN_CODE = 1, WHEN_LIVE = 2, WHEN_IDLE = 4, WHEN_RAN = 8, WHEN_REPLAY = 16 };

@@ -36,6 +36,46 @@ static void facts_done(struct fact *facts, int count)
 	}
 }
 
+static void on_ask(struct watch *w, const struct event *ev)
+{
+	struct event call = { .type = EVENT_DENIED,
+			      .denied = { .call = ev->ask.call ? ev->ask.call : "?",
+					  .args = ev->ask.args,
+					  .arg_count = ev->ask.arg_count } };
+	struct buf words = { 0 };
+	if (w->asked_count == ASKED_MAX)
+		return; /* it is refused when its time is up */
+	buf_printf(&words, "%.*s[%lld] ", TEXT_CAP, ev->ask.command ? ev->ask.command : "?",
+		   (long long) ev->ask.pid);
+	event_what(&call, &words);
+	struct asked *a = &w->asked[w->asked_count++];
+	*a = (struct asked){ .id = ev->ask.id,
+			     .until_ns = ev->t_ns +
+					 (uint64_t) (ev->ask.deadline_s > 0 ? ev->ask.deadline_s * 1e9 : 0),
+			     .words = clean_line(words.data, words.len, w->ascii),
+			     .allowable = ev->ask.answer_count > 1 };
+	(void) snprintf(a->call, sizeof(a->call), "%s", call.denied.call);
+	buf_done(&words);
+}
+
+void watch_answered(struct watch *w, uint64_t id)
+{
+	for (int i = 0; i < w->asked_count; i++) {
+		if (w->asked[i].id != id)
+			continue;
+		clean_free(&w->asked[i].words);
+		memmove(&w->asked[i], &w->asked[i + 1],
+			(size_t) (--w->asked_count - i) * sizeof(w->asked[0]));
+		return;
+	}
+}
+
+static void asked_done(struct watch *w)
+{
+	while (w->asked_count)
+		watch_answered(w, w->asked[0].id);
+}
+
 static void start_done(struct watch *w)
 {
 	struct clean *const texts[] = { &w->title, &w->preset, &w->backend, &w->language, &w->recording };
@@ -59,6 +99,7 @@ void watch_done(struct watch *w)
 {
 	start_done(w);
 	exit_done(w);
+	asked_done(w);
 	for (int i = 0; i < METER_MAX; i++)
 		clean_free(&w->meters[i].source);
 	ring_done(&w->output);
@@ -213,6 +254,7 @@ static void raise_peak(struct meter *m, uint64_t peak)
 static void on_exit_event(struct watch *w, const struct event *ev)
 {
 	exit_done(w);
+	asked_done(w);
 	ring_end(&w->output);
 	w->ended = true;
 	w->paused = false;
@@ -263,6 +305,10 @@ void watch_event(struct watch *w, const struct event *ev)
 		on_meter(w, ev);
 	else if (ev->type == EVENT_ERROR)
 		on_error(w, ev);
+	else if (ev->type == EVENT_ASK)
+		on_ask(w, ev);
+	else if (ev->type == EVENT_ANSWER)
+		watch_answered(w, ev->answer.id);
 	else if (ev->type == EVENT_EXIT)
 		on_exit_event(w, ev);
 	if (!group_wanted(ev))

@@ -33,6 +33,14 @@ struct meter {
 	struct clean source;
 };
 
+struct asked { /* a call of the run that stands still until it is answered */
+	uint64_t id, until_ns; /* until_ns: on the run's own clock */
+	struct clean words;    /* "python3[4] ptrace(PTRACE_ATTACH, 1)" */
+	char call[32];         /* its bare name */
+	bool allowable;        /* more may be said than "deny" */
+};
+#define ASKED_MAX 16
+
 struct watch {
 	bool ascii;
 	bool started, ended, paused, replayed;
@@ -53,12 +61,15 @@ struct watch {
 	int64_t status;
 	double wall_s, cpu_s;
 	uint64_t memory_peak, processes_peak, written, processes_left, output_dropped;
+	struct asked asked[ASKED_MAX]; /* the oldest first */
+	int asked_count;
 	struct clean error; /* the newest error event, with its remedy */
 };
 
 void watch_init(struct watch *w, bool ascii);
 void watch_done(struct watch *w);
 void watch_event(struct watch *w, const struct event *ev);
+void watch_answered(struct watch *w, uint64_t id); /* that question is none any more */
 
 /* watch_empty_lists: of each list without an entry, whether anybody looks. watch_blind_lists: of each that nobody fills,
  * why. Nothing where there is none. Appended. */
