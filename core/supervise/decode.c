@@ -153,7 +153,7 @@ static ssize_t base_folder(pid_t pid, int dirfd, char *to, size_t size)
  * Only joined, never resolved: what .. and links lead to is the kernel's to say when it carries out the call,
  * and another process may change them before it does.
  */
-static const char *path_absolute(struct decoded *ret, pid_t pid, int dirfd, const char *path)
+const char *path_absolute(struct decoded *ret, pid_t pid, int dirfd, const char *path)
 {
 	char whole[2 * PATH_MAX];
 

@@ -76,8 +76,9 @@ const char *protocol_name(int family, int type, int protocol)
 
 /* ---- addresses ---- */
 
-/* Of an abstract name all bytes count, NULs too; /proc/net/unix shows each of them as @, and so do we. */
-static const char *unix_text(struct decoded *ret, const struct sockaddr_un *un, size_t len)
+/* Of an abstract name all bytes count, NULs too; /proc/net/unix shows each of them as @, and so do we. A path is
+ * told from its root on, so that none looks like such a name. */
+static const char *unix_text(struct decoded *ret, pid_t pid, const struct sockaddr_un *un, size_t len)
 {
 	size_t size = len - offsetof(struct sockaddr_un, sun_path);
 	char text[sizeof(un->sun_path)];
@@ -86,7 +87,7 @@ static const char *unix_text(struct decoded *ret, const struct sockaddr_un *un, 
 		return "@"; /* the kernel picks an abstract name */
 	memcpy(text, un->sun_path, size);
 	if (text[0] != '\0')
-		return keep(ret, text, strnlen(text, size));
+		return path_absolute(ret, pid, AT_FDCWD, keep(ret, text, strnlen(text, size)));
 	for (size_t i = 0; i < size; i++)
 		if (text[i] == '\0')
 			text[i] = '@';
@@ -114,7 +115,7 @@ static const char *other_text(struct decoded *ret, const unsigned char *bytes, s
 	return len ? keepf(ret, "0x%s", text) : NULL;
 }
 
-void address_decode(struct decoded *ret, const void *bytes, size_t len, struct decode_addr *to)
+void address_decode(struct decoded *ret, pid_t pid, const void *bytes, size_t len, struct decode_addr *to)
 {
 	union {
 		sa_family_t family;
@@ -150,7 +151,7 @@ void address_decode(struct decoded *ret, const void *bytes, size_t len, struct d
 			inet6_text(ret, &a.in6, to);
 		break;
 	case AF_UNIX:
-		to->address = unix_text(ret, &a.un, len < sizeof(a.un) ? len : sizeof(a.un));
+		to->address = unix_text(ret, pid, &a.un, len < sizeof(a.un) ? len : sizeof(a.un));
 		break;
 	case AF_NETLINK:
 		if (len >= sizeof(a.nl))
@@ -189,7 +190,7 @@ void address_read(struct decoded *ret, pid_t pid, uint64_t at, uint64_t len, str
 	if (len > sizeof(bytes)) /* the kernel would answer EINVAL to it */
 		len = sizeof(bytes);
 	if (memory_read(pid, at, bytes, len))
-		address_decode(ret, bytes, len, to);
+		address_decode(ret, pid, bytes, len, to);
 	else
 		to->address = "?";
 }

@@ -73,6 +73,8 @@ ssize_t memory_string(pid_t pid, uint64_t address, char *to, size_t max, bool *r
 /* Copies into ret->space, cut at what is left of it. Never NULL. */
 const char *keep(struct decoded *ret, const char *bytes, size_t len);
 const char *keepf(struct decoded *ret, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* path_absolute: a path of a target's call, starting where it would. Joined only: what links and .. lead to stays. */
+const char *path_absolute(struct decoded *ret, pid_t pid, int dirfd, const char *path);
 /* words_keep: "A|B|0x100"; "0" for no flag. words_one: the name of the first word that matches, or NULL. */
 const char *words_keep(struct decoded *ret, const struct words *w, uint64_t value);
 const char *words_one(const struct decoded *ret, const struct words *w, uint64_t value);
@@ -87,7 +89,7 @@ const char *words_next(const struct decoded *ret, const struct words *w, uint64_
 /* ---- decode_address.c ---- */
 
 const char *family_name(struct decoded *ret, int family);
-void address_decode(struct decoded *ret, const void *bytes, size_t len, struct decode_addr *to);
+void address_decode(struct decoded *ret, pid_t pid, const void *bytes, size_t len, struct decode_addr *to);
 /* address_read: of `len` bytes at an address in the target; text of "?" where they cannot be read. */
 void address_read(struct decoded *ret, pid_t pid, uint64_t at, uint64_t len, struct decode_addr *to);
 void address_of_msghdr(struct decoded *ret, pid_t pid, uint64_t at, struct decode_addr *to);

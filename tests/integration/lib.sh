@@ -144,6 +144,23 @@ probe_path() { # LEVEL: where --input "$tools" puts it
 	esac
 }
 
+# rows LEVEL TYPES: what the last run printed and recorded against a table on standard input, one test a row (rows.py).
+rows() {
+	local state what why folder=/workspace
+	if [ "$1" = subprocess ]; then # a folder of the run's own
+		folder=$(event 'first(of("exec"))["path"]')
+		folder=${folder%/data/*}
+	fi
+	got 'o["stdout"]' >"$scratch/.printed"
+	/usr/bin/python3 -I -S "$here/tests/integration/rows.py" "$folder" "$2" "$(got 'o["recording"]')" \
+		"$scratch/.printed" >"$scratch/.rows"
+	is "$1: the table could be held against the run" $? 0
+	while IFS=$'\t' read -r state what why; do
+		[ "$state" = ok ]
+		report $? "$1: $what" "$why"
+	done <"$scratch/.rows"
+}
+
 # wait_until SECONDS CMD...: polls.
 wait_until() {
 	local end=$((SECONDS + $1))

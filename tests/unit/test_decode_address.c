@@ -5,6 +5,7 @@
 #include "decode_fixture.h"
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <linux/if_alg.h>
 #include <linux/if_packet.h>
 #include <linux/netlink.h>
@@ -59,6 +60,7 @@ static void test_internet_addresses(void **state)
 static void test_unix_addresses(void **state)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "/run/docker.sock" };
+	char due[PATH_MAX + 8];
 
 	(void) state;
 	connect_to(&un, sizeof(un));
@@ -68,8 +70,14 @@ static void test_unix_addresses(void **state)
 	connect_to(&un, sizeof(sa_family_t));
 	expect_address("unix", "@", -1);
 	memset(un.sun_path, 'x', sizeof(un.sun_path));
+	un.sun_path[0] = '/';
 	connect_to(&un, sizeof(un));
 	assert_int_equal(strlen(d.addr[0].address), sizeof(un.sun_path));
+	assert_non_null(getcwd(due, PATH_MAX));
+	strcat(due, due[1] ? "/@ab" : "@ab"); /* a path, though it looks like the next */
+	memcpy(un.sun_path, "@ab", 4);
+	connect_to(&un, sizeof(un));
+	expect_address("unix", due, -1);
 	memcpy(un.sun_path, "\0ab\0c", 5);
 	connect_to(&un, sizeof(sa_family_t) + 5);
 	expect_address("unix", "@ab@c", -1);
