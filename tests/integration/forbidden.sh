@@ -128,6 +128,13 @@ table() {
 	listmount; ENOSYS; absent call=listmount rule=default:mount-reading
 	lsm-list; ENOSYS; absent call=lsm_list_modules rule=default:security-reading
 	unknown-call; ENOSYS; absent call=999 rule~unknown.call
+	hostile-escape; EPERM; refused call=chroot rule=default:mount args.path~/\x1b\]0;title\x07\n"\}
+	hostile-bytes; EPERM; refused call=chroot rule=default:mount args.path.base64=L//+
+	hostile-endless; EPERM; refused call=chroot rule=default:mount args.path~/a{4095}
+	hostile-unreadable; EPERM; refused call=chroot rule=default:mount args.path=?
+	hostile-kernel; EPERM; refused call=swapoff rule=default:swap args.path=?
+	hostile-null; EPERM; refused call=chroot rule=default:mount args.path=NULL
+	hostile-argument; EPERM; refused call=add_key rule=default:keyring args.type=? args.description~a\tkey args.len=0 args.keyring=-3
 	execve; ENOENT; exec path=@/forbidden/none argv~none.-c.two.words
 	execveat-empty; EACCES; exec path=/ argv~none.-c.two.words
 	TXT

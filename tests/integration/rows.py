@@ -30,7 +30,7 @@ def matches(event, kind, wants):
     return (
         event["type"] == kind
         and event.get("count", 1) == 1
-        and set(event.get("args", {})) == {key[5:] for key, _ in wants if key.startswith("args.")}
+        and set(event.get("args", {})) == {key.split(".")[1] for key, _ in wants if key.startswith("args.")}
         and all(re.fullmatch(ere, value(event, key)) for key, ere in wants)
     )
 

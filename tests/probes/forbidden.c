@@ -52,6 +52,7 @@
 #define P(x) ((long) (x))
 
 static const uint64_t clone3_args[11] = { [0] = CLONE_NEWUSER | CLONE_NEWPID, [4] = SIGCHLD };
+static char endless[3 * 4096]; /* a path without an end, filled in main */
 static const char *const words[] = { "none", "-c", "two words", NULL };
 
 /* A way into the kernel beside the usual one, or more than one call. */
@@ -229,6 +230,15 @@ static const struct attempt {
 	{ "int80-ptrace", 0, { 0 }, int80_ptrace },
 #endif
 
+	/* names that are to do something to whoever shows them, or cannot be read */
+	{ "hostile-escape", SYS_chroot, { P("/\033]0;title\a\n\"}") }, NULL },
+	{ "hostile-bytes", SYS_chroot, { P("/\xff\xfe") }, NULL },
+	{ "hostile-endless", SYS_chroot, { P(endless) }, NULL },
+	{ "hostile-unreadable", SYS_chroot, { BAD }, NULL },
+	{ "hostile-kernel", SYS_swapoff, { P(0xffffffff80000000) }, NULL },
+	{ "hostile-null", SYS_chroot, { 0 }, NULL },
+	{ "hostile-argument", SYS_add_key, { BAD, P("a\tkey"), 0, 0, -3 }, NULL },
+
 	/* not forbidden, but told */
 	{ "execve", SYS_execve, { P(NO_PATH), P(words), 0 }, NULL },
 	{ "execveat-empty", 0, { 0 }, execveat_folder },
@@ -266,6 +276,8 @@ static int attempt_report(const struct attempt *a)
 
 int main(int argc, char **argv)
 {
+	memset(endless, 'a', sizeof(endless));
+	endless[0] = '/';
 	bool list = argc > 1 && strcmp(argv[1], "--list") == 0;
 	int failed = 0;
 	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
