@@ -35,7 +35,7 @@ static const char *const verdict_names[] = {
 	[CELL_NOT_RUN] = "not-run", [CELL_INCONCLUSIVE] = "inconclusive", [CELL_VERDICT_MAX] = "",
 };
 static const char *const fixture_names[] = {
-	[FIXTURE_NONE] = "none", [FIXTURE_CREDENTIALS] = "credentials", [FIXTURE_SERVICE] = "service", [FIXTURE_MAX] = NULL,
+	[FIXTURE_NONE] = "none", [FIXTURE_CREDENTIALS] = "credentials", [FIXTURE_SERVICE] = "service",
 };
 /* clang-format on */
 
@@ -49,16 +49,19 @@ const char *stopper_name(int s)
 	return s == STOPPER_FILE ? "file" : s == STOPPER_NETWORK ? "network" : limit_kinds[s].name;
 }
 
-/* Index of a word in a list of `count`; -EINVAL with the nearest. */
+/* Index of a word among the first `count` of a list; -EINVAL with the nearest of these. */
 static int word_find(const char *word, const char *const *names, int count, struct err *e)
 {
+	const char *known[SUITE_ATTACKS_MAX + 1] = { NULL };
 	char near[128];
 
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		if (strcmp(word, names[i]) == 0)
 			return i;
+		known[i] = names[i];
+	}
 	return err_say(e, EINVAL, "'%.40s' is not known here%s", word,
-		       ini_nearest(word, names, near, sizeof(near)));
+		       ini_nearest(word, known, near, sizeof(near)));
 }
 
 /* ---- keys ---- */
@@ -98,7 +101,7 @@ static int set_fixture(struct reading *r, struct attack *a, const char *value, s
 
 static int set_stopped_by(struct reading *r, struct attack *a, const char *value, struct err *e)
 {
-	const char *names[STOPPER_MAX + 1] = { NULL };
+	const char *names[STOPPER_MAX];
 	char **words = strv_split(value);
 	int found = words ? 0 : err_say(e, EINVAL, "names nothing");
 
@@ -364,7 +367,7 @@ static void attack_done(struct attack *a)
 
 int manifest_only(struct manifest *m, const char *const *names, struct err *e)
 {
-	const char *known[SUITE_ATTACKS_MAX + 1] = { NULL };
+	const char *known[SUITE_ATTACKS_MAX];
 	bool keep[SUITE_ATTACKS_MAX] = { false };
 	size_t kept = 0;
 

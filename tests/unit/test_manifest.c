@@ -85,6 +85,7 @@ static void test_faults(void **state)
 		{ HEAD "[a]\n" REST "expect = x:stopped x:stopped\n",
 		  "suite.ini:12: expect: the level 'x' stands twice" },
 		{ HEAD "[a]\n" REST "expect = x:stoped\n", "did you mean 'stopped'?" },
+		{ HEAD "[a]\n" REST "expect = x:inconclusiv\n", "'inconclusiv' is not known here\n" },
 		{ HEAD "[a]\n" REST "expect = x:inconclusive\n", "suite.ini:12: expect: 'inconclusive'" },
 		{ HEAD "[a]\n" REST "expect = stopped\n",
 		  "suite.ini:12: expect: 'stopped' is no LEVEL:VERDICT" },
