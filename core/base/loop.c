@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -42,6 +43,8 @@ struct timer {
 
 struct loop {
 	int epoll_fd, timer_fd, signal_fd;
+	int near_fd; /* -1: none */
+	struct source near;
 	bool quit;
 	uint32_t round, generation;
 	struct source *sources; /* by descriptor */
@@ -65,7 +68,7 @@ int loop_new(struct loop **ret, struct err *e)
 	struct loop *l = xcalloc(1, sizeof(*l));
 	int r;
 
-	l->timer_fd = l->signal_fd = -1;
+	l->timer_fd = l->signal_fd = l->near_fd = -1;
 	(void) sigemptyset(&l->signals);
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll_fd < 0) {
@@ -148,8 +151,16 @@ int loop_change_fd(struct loop *l, int fd, uint32_t epoll_events)
 	return epoll_ctl(l->epoll_fd, EPOLL_CTL_MOD, fd, &ev) < 0 ? -errno : 0;
 }
 
+void loop_watch_near(struct loop *l, int fd, loop_fd_fn fn, void *arg)
+{
+	l->near_fd = fd;
+	l->near = (struct source){ .fn = fn, .arg = arg };
+}
+
 void loop_unwatch_fd(struct loop *l, int fd)
 {
+	if (fd == l->near_fd)
+		l->near_fd = -1;
 	struct source *s = source_at(l, fd);
 	if (!s)
 		return;
@@ -313,6 +324,18 @@ int loop_once(struct loop *l, int timeout_ms, struct err *e)
 	struct epoll_event ready[BATCH];
 
 	l->round++;
+	if (l->near_fd >= 0) {
+		struct pollfd p[] = { { l->near_fd, POLLIN, 0 }, { l->epoll_fd, POLLIN, 0 } };
+		if (poll(p, 2, timeout_ms) < 0)
+			return errno == EINTR ? 0 : err_set(e, errno, "poll");
+		if (p[0].revents)
+			l->near.fn(l->near.arg,
+				   (uint32_t) p[0]
+					   .revents); /* the bits of epoll(7) and of poll(2) are the same */
+		if (!p[1].revents)
+			return 0;
+		timeout_ms = 0;
+	}
 	int n = epoll_wait(l->epoll_fd, ready, BATCH, timeout_ms);
 	if (n < 0)
 		return errno == EINTR ? 0 : err_set(e, errno, "epoll_wait");

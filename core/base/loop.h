@@ -26,6 +26,12 @@ int loop_watch_fd(struct loop *l, int fd, uint32_t epoll_events, loop_fd_fn fn, 
 int loop_change_fd(struct loop *l, int fd, uint32_t epoll_events); /* 0: stay registered, report errors only */
 void loop_unwatch_fd(struct loop *l, int fd);                      /* safe inside a callback, and when not watched */
 
+/*
+ * loop_watch_near: as above for input, of at most one descriptor, which is waited for by poll(2). Its waker may ask that
+ * we run on its own core, which by way of epoll(7) is lost: 2 us become 25 to 60 wherever another core idles.
+ */
+void loop_watch_near(struct loop *l, int fd, loop_fd_fn fn, void *arg);
+
 /* A timer. every_ns 0: once. loop_timer returns its id (> 0) or -errno; loop_cancel of 0 or an ended one is nothing. */
 int loop_timer(struct loop *l, uint64_t first_ns, uint64_t every_ns, loop_timer_fn fn, void *arg, struct err *e);
 void loop_cancel(struct loop *l, int id);

@@ -37,9 +37,11 @@ static void reader_gone(struct feed *s)
 
 int feed_flush(struct feed *s)
 {
+	s->blocked = false;
 	while (!s->reader_gone && s->head) {
 		int r = wire_send(s->wire_fd, s->head->bytes, s->head->len);
-		if (r == -EAGAIN)
+		s->blocked = r == -EAGAIN;
+		if (s->blocked)
 			return r;
 		if (r < 0) {
 			reader_gone(s);
@@ -55,20 +57,18 @@ int feed_flush(struct feed *s)
 	return s->reader_gone ? -EPIPE : 0;
 }
 
+/* A program that opens a thousand files would wake the reader a thousand times, on a core that it needs itself. */
+static bool may_wait(const struct feed *s, const struct event *ev)
+{
+	bool watched = ev->type == EVENT_FILE || ev->type == EVENT_NETWORK || ev->type == EVENT_EXEC;
+	return watched && s->queued < FEED_HOLD_MAX;
+}
+
 static void deliver(struct feed *s, const struct event *ev)
 {
 	ssize_t len = event_encode(ev, s->space, sizeof(s->space));
 	if (len < 0 || s->reader_gone)
 		return;
-	if (!s->head) { /* nothing waits: straight through */
-		int r = wire_send(s->wire_fd, s->space, (size_t) len);
-		if (r == 0)
-			return;
-		if (r != -EAGAIN) {
-			reader_gone(s);
-			return;
-		}
-	}
 	struct frame *f = xmalloc(sizeof(*f) + (size_t) len);
 	f->next = NULL;
 	f->len = (size_t) len;
@@ -76,6 +76,8 @@ static void deliver(struct feed *s, const struct event *ev)
 	*s->tail = f;
 	s->tail = &f->next;
 	s->queued += f->len;
+	if (!s->blocked && !may_wait(s, ev))
+		(void) feed_flush(s);
 }
 
 static void number(struct feed *s, struct event *ev)

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,6 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
-#define BATCH      64 /* answered before the loop goes round: keys, timers and output are served too */
 #define WHO_SLOTS  64
 #define WHO_AGE_NS (100 * NS_PER_MS) /* a pid may be another's by then */
 
@@ -44,6 +42,7 @@ struct notify {
 	struct seccomp_notif req;
 	struct decoded words;
 	struct who who[WHO_SLOTS];
+	struct sight sight;
 	uint64_t forks;    /* since the tasks were last counted */
 	uint64_t segments; /* bytes of System V memory that was asked for and granted */
 };
@@ -92,16 +91,16 @@ static int64_t parent_of(struct notify *n, const struct who *w)
 
 /* ---- answers ---- */
 
-static void answer(struct notify *n, int error, uint32_t flags)
+/* Whether the caller took it. Else it was killed meanwhile (ENOENT), and nobody waits any more. */
+static bool answer(struct notify *n, int error, uint32_t flags)
 {
 	struct seccomp_notif_resp resp = { .id = n->req.id, .error = -error, .flags = flags };
-	/* ENOENT: the caller was killed meanwhile; nobody waits any more. */
-	(void) ioctl(n->v->inst.notify_fd, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+	return ioctl(n->v->inst.notify_fd, SECCOMP_IOCTL_NOTIF_SEND, &resp) == 0;
 }
 
-static void go_on(struct notify *n)
+static bool go_on(struct notify *n)
 {
-	answer(n, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+	return answer(n, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
 }
 
 /* What was read belongs to the caller only if it still waits: its pid could be another's by now. */
@@ -119,17 +118,27 @@ static void look_for_canaries(struct notify *n)
 	supervisor_canary(n->v, where, d->space, d->used); /* everything decoded from memory lies in there */
 }
 
-static bool look(struct notify *n)
+/* What it says is the caller's only if that waits still, or takes its answer later: see known(). */
+static void look_early(struct notify *n)
 {
 	struct decode_in in = { .pid = (pid_t) n->req.pid, .nr = n->req.data.nr, .arch = n->req.data.arch };
 	for (int k = 0; k < 6; k++)
 		in.arg[k] = n->req.data.args[k];
 	decode_call(&in, &n->words);
-	if (!still_waits(n))
-		return false;
-	if (n->v->inst.canary.nonce[0])
+}
+
+/* Whether what was read was the caller's: of one that took its answer, or is found to wait, it was. */
+static bool known(struct notify *n, bool waited)
+{
+	if (waited && n->v->inst.canary.nonce[0])
 		look_for_canaries(n);
-	return true;
+	return waited;
+}
+
+static bool look(struct notify *n)
+{
+	look_early(n);
+	return known(n, still_waits(n));
 }
 
 /* ---- each kind ---- */
@@ -298,8 +307,8 @@ static void emit_network(struct notify *n, const struct decode_addr *a, enum out
 
 static void on_network(struct notify *n)
 {
-	bool valid = look(n);
-	go_on(n);
+	look_early(n);
+	bool valid = known(n, go_on(n));
 	for (size_t k = 0; k < n->words.addr_count; k++) {
 		const struct decode_addr *a = &n->words.addr[k];
 		struct prediction p;
@@ -321,12 +330,11 @@ static void on_exec(struct notify *n)
 		go_on(n);
 		return;
 	}
-	bool valid = look(n);
+	look_early(n);
 	struct who w = *who_is(n, (pid_t) n->req.pid); /* a copy: the parent's may take its place */
 	int64_t parent = parent_of(n, &w);
 	n->who[(uint32_t) n->req.pid % WHO_SLOTS].host = 0; /* it will have another name */
-	go_on(n);
-	if (!valid) {
+	if (!known(n, go_on(n))) {
 		group_gone(&n->v->groups, EVENT_EXEC);
 		return;
 	}
@@ -346,13 +354,11 @@ static void on_file(struct notify *n)
 		go_on(n);
 		return;
 	}
-	struct prediction p = { 0 };
-	bool valid = look(n);
-	if (valid)
-		predict_file(&n->v->inst, &n->words,
-			     &p); /* before the call goes on: it may make what it asks for */
-	go_on(n);
-	if (!valid) {
+	struct prediction p;
+	look_early(n);
+	predict_file(&n->sight, &n->v->inst, &n->words,
+		     &p); /* before the call goes on: it may make what it asks for */
+	if (!known(n, go_on(n))) {
 		group_gone(&n->v->groups, EVENT_FILE);
 		return;
 	}
@@ -514,41 +520,39 @@ static void notify_one(struct notify *n)
 	}
 }
 
+/* One a round: the loop's own wait tells of the next, and keys, timers and output are served in between. */
 static void notify_ready(void *arg, uint32_t events)
 {
 	struct notify *n = arg;
 	int fd = n->v->inst.notify_fd;
-	for (int k = 0; k < BATCH && (events & EPOLLIN); k++) {
-		memset(&n->req, 0, sizeof(n->req)); /* the kernel refuses a used one */
-		if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &n->req) == 0)
-			notify_one(n);
-		else if (errno != EINTR && errno != ENOENT) /* ENOENT: killed between the poll and this */
-			break;
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		if (poll(&p, 1, 0) != 1 || !(p.revents & POLLIN))
-			return;
-	}
-	if (events & (EPOLLHUP | EPOLLERR)) /* no process is left under the filter (Linux 5.9) */
+	memset(&n->req, 0, sizeof(n->req)); /* the kernel refuses a used one */
+	if ((events & EPOLLIN) &&
+	    ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &n->req) == 0) /* else it was killed meanwhile */
+		notify_one(n);
+	else if (events & (EPOLLHUP | EPOLLERR)) /* no process is left under the filter (Linux 5.9) */
 		loop_unwatch_fd(n->v->loop, fd);
 }
 
-int notify_start(struct supervisor *v, struct err *e)
+void notify_start(struct supervisor *v)
 {
 	if (v->inst.notify_fd < 0)
-		return 0;
+		return;
 	/* The answer wakes the caller on this very core: 2 us instead of 25 to 60 when another one idles. */
 	(void) ioctl(v->inst.notify_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	v->notify = xmalloc(sizeof(*v->notify)); /* not zeroed: most of it is scratch that is never touched */
 	v->notify->v = v;
 	v->notify->forks = v->notify->segments = 0;
 	memset(v->notify->who, 0, sizeof(v->notify->who));
-	return loop_watch_fd(v->loop, v->inst.notify_fd, EPOLLIN, notify_ready, v->notify, e);
+	sight_start(&v->notify->sight);
+	loop_watch_near(v->loop, v->inst.notify_fd, notify_ready, v->notify);
 }
 
 void notify_stop(struct supervisor *v)
 {
 	if (v->notify && v->inst.notify_fd >= 0)
 		loop_unwatch_fd(v->loop, v->inst.notify_fd);
+	if (v->notify)
+		sight_done(&v->notify->sight);
 	free(v->notify);
 	v->notify = NULL;
 }

@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
@@ -22,6 +24,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#ifndef SYS_getxattrat /* Linux 6.13; since 5.1 one number for all architectures */
+#define SYS_getxattrat 464
+#endif
+
+#define SIGHT_NS  (100 * NS_PER_MS)
 #define STEPS_MAX 16 /* looks for where a walk stopped: a path of a thousand parts must not cost a million */
 
 /* An address of no host in particular leads to this one. */
@@ -84,21 +91,36 @@ static struct intent intent_of_open(const struct decoded *call)
 /* ---- as the target: its root, its user ---- */
 
 struct identity {
-	gid_t *groups; /* ours; NULL: nothing was changed */
+	bool taken; /* false: nothing was changed */
+	uid_t uid;  /* ours */
+	gid_t gid, *groups;
 	int count;
 };
 
-static void identity_restore(struct identity *ours)
+/* Whether it was the target's until now: setfsuid(2) reports no failure, it tells which id was in force. */
+static bool identity_restore(const struct instance *i, struct identity *ours)
 {
-	if (!ours->groups)
-		return;
-	(void) setfsuid(geteuid());
-	(void) setfsgid(getegid());
-	(void) setgroups((size_t) ours->count, ours->groups);
+	if (!ours->taken)
+		return true;
+	uid_t uid = (uid_t) setfsuid(ours->uid);
+	gid_t gid = (gid_t) setfsgid(ours->gid);
+	if (ours->count > 0)
+		(void) setgroups((size_t) ours->count, ours->groups);
 	free(ours->groups);
-	ours->groups = NULL;
 	/* A change of the file system's user makes a process readable as the system's suid_dumpable says (proc(5)). */
 	(void) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	return uid == i->target_uid && gid == i->target_gid;
+}
+
+/* False: not all groups could be put aside. */
+static bool groups_drop(struct identity *ours)
+{
+	ours->count = getgroups(0, NULL);
+	if (ours->count <= 0)
+		return ours->count == 0;
+	ours->groups = xcalloc((size_t) ours->count, sizeof(gid_t));
+	ours->count = getgroups(ours->count, ours->groups);
+	return ours->count > 0 && setgroups(0, NULL) == 0;
 }
 
 /*
@@ -107,22 +129,20 @@ static void identity_restore(struct identity *ours)
  */
 static bool identity_take(const struct instance *i, struct identity *ret_ours)
 {
+	uid_t euid = geteuid();
 	*ret_ours = (struct identity){ 0 };
-	if (i->target_uid == geteuid())
-		return geteuid() != 0; /* its capabilities are gone, ours are not */
-	int count = getgroups(0, NULL);
-	if (geteuid() != 0 || count < 0)
+	if (i->target_uid == euid)
+		return euid != 0; /* its capabilities are gone, ours are not */
+	if (euid != 0)
 		return false;
-	ret_ours->groups = xcalloc((size_t) count + 1, sizeof(gid_t));
-	ret_ours->count = getgroups(count, ret_ours->groups);
-	int r = setgroups(0, NULL);
-	(void) setfsgid(i->target_gid);
-	(void) setfsuid(i->target_uid);
-	if (r == 0 && ret_ours->count >= 0 && (gid_t) setfsgid((gid_t) -1) == i->target_gid &&
-	    (uid_t) setfsuid((uid_t) -1) == i->target_uid)
-		return true;
-	identity_restore(ret_ours);
-	return false;
+	if (!groups_drop(ret_ours)) {
+		free(ret_ours->groups);
+		return false;
+	}
+	ret_ours->gid = (gid_t) setfsgid(i->target_gid);
+	ret_ours->uid = (uid_t) setfsuid(i->target_uid);
+	ret_ours->taken = true;
+	return true;
 }
 
 /* Opens a path as the target would find it, without touching what it names. */
@@ -296,12 +316,126 @@ static void predict_change(const struct instance *i, const char *path, struct pr
 		tell_read_only(i, ret);
 }
 
-static void predict_as_target(const struct instance *i, const struct decoded *call, struct prediction *ret)
+/* ---- many files of one folder, as a program's start opens them ---- */
+
+/*
+ * Two calls each, instead of a walk as somebody else. Only where the target itself can change nothing, so that what was
+ * found stays so; the host may change it, and is seen a moment later.
+ */
+
+static void folder_forget(struct sight_folder *f)
+{
+	if (f->path && f->fd >= 0)
+		close(f->fd);
+	free(f->path);
+	*f = (struct sight_folder){ .fd = -1 };
+}
+
+void sight_start(struct sight *s)
+{
+	*s = (struct sight){ 0 };
+	if (geteuid() == 0)
+		(void) setgroups(
+			0,
+			NULL); /* root needs none of them, and each look as the target would put them aside */
+}
+
+void sight_done(struct sight *s)
+{
+	for (size_t k = 0; k < SIGHT_FOLDERS; k++)
+		folder_forget(&s->folder[k]);
+}
+
+static struct sight_folder *sight_find(struct sight *s, const char *path, size_t len)
+{
+	for (size_t k = 0; k < SIGHT_FOLDERS; k++) {
+		struct sight_folder *f = &s->folder[k];
+		if (f->path && f->len == len && memcmp(f->path, path, len) == 0)
+			return f;
+	}
+	return NULL;
+}
+
+static size_t folder_len(const char *path)
+{
+	return (size_t) (strrchr(path, '/') + 1 - path);
+}
+
+/* File systems on which modes and lists of access decide, and nobody behind them. */
+static bool is_decided_by_modes(const struct statfs *fs)
+{
+	static const long known[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC,
+				      OVERLAYFS_SUPER_MAGIC };
+	for (size_t k = 0; k < ARRAY_LEN(known); k++)
+		if (fs->f_type == known[k])
+			return true;
+	return false;
+}
+
+/* Whether more than its mode decides about an entry of a folder. True where the kernel cannot be asked
+ * by descriptor: to ask by a path of /proc costs more than the long way. */
+static bool has_access_list(int fd, const char *name)
+{
+	const struct {
+		uint64_t value;
+		uint32_t size, flags;
+	} none = { 0 };
+	return syscall(SYS_getxattrat, fd, name, AT_SYMLINK_NOFOLLOW, "system.posix_acl_access", &none,
+		       sizeof(none)) >= 0 ||
+	       (errno != ENODATA && errno != ENOTSUP);
+}
+
+/* Of a folder in which a file was just found to open: at the second one it is worth a look. */
+static void sight_learn(struct sight *s, const struct instance *i, const char *path)
+{
+	size_t len = folder_len(path);
+	struct sight_folder *f = sight_find(s, path, len);
+	struct statfs fs;
+	struct stat st;
+	if (!f) {
+		f = &s->folder[s->next++ % SIGHT_FOLDERS];
+		folder_forget(f);
+		f->path = xstrndup(path, len);
+		f->len = len;
+		return;
+	}
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = find(i, f->path, true);
+	if (f->fd >= 0 && fstatfs(f->fd, &fs) == 0 && (fs.f_flags & ST_RDONLY) && is_decided_by_modes(&fs) &&
+	    fstat(f->fd, &st) == 0 && !has_access_list(f->fd, path + len) &&
+	    syscall(SYS_faccessat2, f->fd, "", X_OK, AT_EACCESS | AT_EMPTY_PATH) == 0) {
+		f->dev = st.st_dev;
+		f->until_ns = now_ns() + SIGHT_NS;
+	} else {
+		folder_forget(f);
+	}
+}
+
+/* A file that everybody may read, in a folder that the target reaches. False: it takes the long way to know. */
+static bool sight_opens(struct sight *s, const char *path, const struct intent *w)
+{
+	size_t len = folder_len(path);
+	const char *name = path + len;
+	const mode_t all = S_IRUSR | S_IRGRP | S_IROTH;
+	struct stat st;
+	if (w->access != R_OK || w->create || w->directory || w->odd || !*name || strlen(name) > NAME_MAX)
+		return false;
+	const struct sight_folder *f = sight_find(s, path, len);
+	return f && f->fd >= 0 && now_ns() < f->until_ns &&
+	       fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       (st.st_mode & all) == all && st.st_dev == f->dev && !has_access_list(f->fd, name);
+}
+
+static void predict_as_target(struct sight *s, const struct instance *i, const struct decoded *call,
+			      struct prediction *ret)
 {
 	const char *op = call->op;
 	if (strcmp(op, "open") == 0) {
 		struct intent w = intent_of_open(call);
 		predict_path(i, call->path, &w, ret);
+		if (ret->outcome == OUTCOME_OPENED && w.access == R_OK && !w.directory && i->root_dirfd >= 0)
+			sight_learn(s, i, call->path);
 	} else if (strcmp(op, "remove") == 0) {
 		predict_entry(i, call->path, true, ret);
 	} else if (strcmp(op, "mkdir") == 0 || strcmp(op, "symlink") == 0 || strcmp(op, "mknod") == 0) {
@@ -320,14 +454,25 @@ static bool is_resolved_otherwise(const struct decoded *call)
 	return false;
 }
 
-void predict_file(const struct instance *i, const struct decoded *call, struct prediction *ret)
+void predict_file(struct sight *s, const struct instance *i, const struct decoded *call,
+		  struct prediction *ret)
 {
 	struct identity ours;
 	*ret = (struct prediction){ OUTCOME_UNKNOWN, LAYER_NONE, BASIS_UNKNOWN };
 	if (!call->path || call->path[0] != '/' || call->cut || is_resolved_otherwise(call))
 		return;
+	if (strcmp(call->op, "open") == 0) {
+		struct intent w = intent_of_open(call);
+		if (sight_opens(s, call->path, &w)) {
+			tell(OUTCOME_OPENED, LAYER_NONE, ret);
+			return;
+		}
+	}
 	if (!identity_take(i, &ours))
 		return;
-	predict_as_target(i, call, ret);
-	identity_restore(&ours);
+	predict_as_target(s, i, call, ret);
+	if (!identity_restore(i, &ours)) {
+		sight_done(s);
+		*ret = (struct prediction){ OUTCOME_UNKNOWN, LAYER_NONE, BASIS_UNKNOWN };
+	}
 }

@@ -141,9 +141,23 @@ static void on_verb(struct supervisor *v, const struct verb_msg *m)
 	}
 }
 
+static void on_flush(void *arg)
+{
+	struct supervisor *v = arg;
+	v->flush_due = false;
+	(void) feed_flush(&v->feed);
+}
+
+/* Each round: what waits for room goes out when there is some, what waits for company a moment later. */
 static void wire_watch(struct supervisor *v)
 {
-	bool waits = v->feed.head != NULL;
+	bool waits = v->feed.blocked;
+	struct err e;
+	if (v->feed.head && !waits && !v->flush_due) {
+		v->flush_due = loop_timer(v->loop, FEED_HOLD_NS, 0, on_flush, v, &e) >= 0;
+		if (!v->flush_due)
+			(void) feed_flush(&v->feed);
+	}
 	if (waits == v->wire_waits)
 		return;
 	v->wire_waits = waits;
@@ -363,8 +377,9 @@ static int watch_all(struct supervisor *v, struct err *e)
 	if ((r = output_start(v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->inst.sync_fd, EPOLLIN, on_sync, v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_wire, v, e)) < 0 ||
-	    (r = notify_start(v, e)) < 0 || (r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
+	    (r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
 		return r;
+	notify_start(v);
 	if (limit[LIMIT_WALL] != UNLIMITED &&
 	    (r = loop_timer(v->loop, limit[LIMIT_WALL], 0, on_wall, v, e)) < 0)
 		return r;

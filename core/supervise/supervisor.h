@@ -26,13 +26,16 @@ struct feed {
 	bool reader_gone;
 	struct record *record; /* NULL: not recorded */
 	uint64_t seq, start_ns;
-	struct frame *head, **tail; /* frames that the socket did not take yet */
+	struct frame *head, **tail; /* frames that wait: for the next flush, or for room in the socket */
+	bool blocked;               /* for room */
 	size_t queued;
 	uint64_t dropped
 		[EVENT_TYPE_MAX]; /* what no room was left for: events, those that they stand for included */
 	bool drops;               /* some of it is not told yet */
 	uint8_t space[WIRE_FRAME_MAX];
 };
+#define FEED_HOLD_NS  (10 * NS_PER_MS) /* what only tells of a watched call waits so long for company */
+#define FEED_HOLD_MAX (32u << 10)      /* bytes */
 #define FEED_QUEUE_PAUSE \
 	(1u << 20)                /* above it the target's output is not read on: the pipe fills, it waits */
 #define FEED_QUEUE_MAX (8u << 20) /* above it events are dropped, and counted */
@@ -188,7 +191,7 @@ void netless_stop(struct netless *n);
 /* ---- notify.c ---- */
 
 struct supervisor;
-int notify_start(struct supervisor *v, struct err *e);
+void notify_start(struct supervisor *v);
 void notify_answer(struct supervisor *v, uint64_t id, enum decision d, const char *by);
 void notify_tick(struct supervisor *v);                  /* those whose time is up, and what was counted */
 void notify_deny_all(struct supervisor *v, const char *by); /* the run ends: nobody waits for an answer any more */
@@ -231,7 +234,7 @@ struct supervisor {
 	struct netless netless;
 	struct notify *notify; /* notify.c's own; NULL: nothing is watched */
 	enum run_state state;
-	bool started, paused, reap, wire_waits;
+	bool started, paused, reap, wire_waits, flush_due;
 	bool limit_told[LIMIT_MAX];
 	char *canary_told;     /* what was told of planted words, a line each; NULL: nothing */
 	uint64_t ended_ns;     /* when the target ended or was killed */

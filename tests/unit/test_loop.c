@@ -184,6 +184,25 @@ static void test_timer_once(void **state)
 	assert_int_equal(w->timer_calls, 2);
 }
 
+/* The one that is waited for by itself: beside the others, and gone like them. */
+static void test_near(void **state)
+{
+	struct world *w = *state;
+	loop_watch_near(w->loop, w->pipes[0][0], drain_first, w);
+	assert_true(loop_timer(w->loop, 0, 0, tick, w, NULL) > 0);
+	poke(w, 0);
+	once(w);
+	assert_int_equal(w->calls[0], 1);
+	for (int k = 0; k < 1000 && !w->timer_calls; k++)
+		once(w);
+	assert_int_equal(w->timer_calls, 1);
+	assert_int_equal(w->calls[0], 1);
+	poke(w, 0);
+	loop_unwatch_fd(w->loop, w->pipes[0][0]);
+	once(w);
+	assert_int_equal(w->calls[0], 1);
+}
+
 static void test_timer_cancel(void **state)
 {
 	struct world *w = *state;
@@ -333,6 +352,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LOOP_TEST(test_fd),
+		LOOP_TEST(test_near),
 		LOOP_TEST(test_bad_fd),
 		LOOP_TEST(test_remove_in_batch),
 		LOOP_TEST(test_reused_fd_in_batch),

@@ -6,7 +6,9 @@
 #include "core/base/base.h"
 #include "core/supervise/predict.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -68,6 +74,8 @@ struct row {
 	enum layer layer;
 };
 
+static struct sight sight;
+
 static struct prediction ask(const struct instance *i, const struct row *row)
 {
 	static struct decoded call;
@@ -77,7 +85,8 @@ static struct prediction ask(const struct instance *i, const struct row *row)
 		call.flags[call.flag_count] = row->flags[call.flag_count];
 		call.flag_count++;
 	}
-	predict_file(i, &call, &p);
+	predict_file(&sight, i, &call, &p);
+	sight_done(&sight);
 	return p;
 }
 
@@ -199,17 +208,99 @@ static void test_what_was_not_read_whole(void **state)
 	struct event_arg resolve = { .key = "resolve", .text = "RESOLVE_IN_ROOT" };
 	struct prediction p;
 	call = (struct decoded){ .name = "openat2", .op = "open", .path = "/etc/open", .cut = true };
-	predict_file(&r->inst, &call, &p);
+	predict_file(&sight, &r->inst, &call, &p);
 	assert_int_equal(p.outcome, OUTCOME_UNKNOWN);
 	call.cut = false;
-	predict_file(&r->inst, &call, &p);
+	predict_file(&sight, &r->inst, &call, &p);
 	assert_int_equal(p.outcome, OUTCOME_OPENED);
 	call.args[call.arg_count++] = resolve;
-	predict_file(&r->inst, &call, &p);
+	predict_file(&sight, &r->inst, &call, &p);
 	assert_int_equal(p.outcome, OUTCOME_UNKNOWN);
 	call = (struct decoded){ .name = "creat", .op = "open", .path = "/etc/new" };
-	predict_file(&r->inst, &call, &p); /* has no flags, and makes what is not there */
+	predict_file(&sight, &r->inst, &call, &p); /* has no flags, and makes what is not there */
 	assert_int_equal(p.outcome, OUTCOME_UNKNOWN);
+}
+
+/* ---- a folder that was reached before, on a mount that the target cannot write to ---- */
+
+static enum outcome outcome_of(const struct rig *r, const char *path)
+{
+	static struct decoded call;
+	struct prediction p;
+	call = (struct decoded){ .name = "openat", .op = "open", .path = path };
+	predict_file(&sight, &r->inst, &call, &p);
+	return p.outcome;
+}
+
+static bool is_known(const char *folder)
+{
+	for (size_t k = 0; k < SIGHT_FOLDERS; k++)
+		if (sight.folder[k].path && strcmp(sight.folder[k].path, folder) == 0)
+			return sight.folder[k].fd >= 0;
+	return false;
+}
+
+/* u:12345:---, with the rest as the mode 0444 has it: see <linux/posix_acl_xattr.h> */
+static const struct {
+	uint32_t version;
+	struct {
+		uint16_t tag, mode;
+		uint32_t id;
+	} entry[5];
+} closed_to_target = { 2,
+		       { { 0x01, 4, UINT32_MAX },
+			 { 0x02, 0, 12345 },
+			 { 0x04, 4, UINT32_MAX },
+			 { 0x10, 4, UINT32_MAX },
+			 { 0x20, 4, UINT32_MAX } } };
+
+/* In a mount namespace of its own. */
+static bool read_only_here(struct rig *r)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount(r->dir, r->dir, NULL, MS_BIND, NULL) < 0 ||
+	    mount(NULL, r->dir, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) < 0)
+		return false;
+	r->inst.root_dirfd = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return r->inst.root_dirfd >= 0;
+}
+
+static int look_again(struct rig *r)
+{
+	int fd = openat(r->inst.root_dirfd, "etc/listed", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
+	bool lists =
+		fsetxattr(fd, "system.posix_acl_access", &closed_to_target, sizeof(closed_to_target), 0) == 0;
+	close(fd);
+	if (!read_only_here(r))
+		return 2;
+	for (int k = 0; k < 3; k++)
+		if (outcome_of(r, "/etc/open") != OUTCOME_OPENED ||
+		    outcome_of(r, "/link") != OUTCOME_OPENED ||
+		    outcome_of(r, "/etc/closed") != OUTCOME_REFUSED ||
+		    outcome_of(r, "/etc/none") != OUTCOME_ABSENT ||
+		    outcome_of(r, "/shut/inside") != OUTCOME_REFUSED ||
+		    (lists && outcome_of(r, "/etc/listed") != OUTCOME_REFUSED))
+			return 3;
+	if (is_known("/shut/") ||
+	    (!is_known("/etc/") && syscall(464, -1, "", 0, "", NULL, 0) < 0 && errno != ENOSYS))
+		return 4;
+	sight_done(&sight);
+	return is_known("/etc/") ? 5 : 0;
+}
+
+static void test_a_folder_that_was_reached(void **state)
+{
+	int status;
+	if (geteuid() != 0)
+		skip(); /* a mount of the test's own takes root, and a target of another user */
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWNS) < 0 ? 77 : look_again(*state));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void test_network(void **state)
@@ -260,6 +351,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_files_of_the_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_we_stay_who_we_are, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_was_not_read_whole, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_folder_that_was_reached, setup, teardown),
 		cmocka_unit_test(test_network),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
