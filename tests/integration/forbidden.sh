@@ -127,6 +127,7 @@ table() {
 	statmount; ENOSYS; absent call=statmount rule=default:mount-reading
 	listmount; ENOSYS; absent call=listmount rule=default:mount-reading
 	lsm-list; ENOSYS; absent call=lsm_list_modules rule=default:security-reading
+	unknown-call-far; ENOSYS; absent call=99900 rule~unknown.call
 	unknown-call; ENOSYS; absent call=999 rule~unknown.call
 	hostile-escape; EPERM; refused call=chroot rule=default:mount args.path~/\x1b\]0;title\x07\n"\}
 	hostile-bytes; EPERM; refused call=chroot rule=default:mount args.path.base64=L//+

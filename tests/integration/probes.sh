@@ -1,40 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # One table: what is tried, where, the errno that the target must see, and the event that must tell of it. Run at each
-# level; the events are read from the recording.
+# level; the events are read from the recording. What is forbidden as such has a table of its own, in forbidden.sh.
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1
 
-# At subprocess an inet socket, raw ones too, may be had: it has no network.
 # the probe; s: subprocess, n: namespaces, *: both; what it prints (ERE); the event: type and KEY=ERE, or - where none is due
 table() {
 	cat <<-'TXT'
 	ptrace 1; *; EPERM; denied call=ptrace errno=EPERM rule=default:debug outcome=refused layer=seccomp basis=answered
-	read-memory 1; *; EPERM; denied call=process_vm_readv rule=default:debug basis=answered
-	mount /tmp; *; EPERM; denied call=mount rule=default:mount layer=seccomp
-	chroot /; *; EPERM; denied call=chroot rule=default:mount
-	unshare user; *; EPERM; denied call=unshare rule=default:namespaces
-	unshare net; *; EPERM; denied call=unshare rule=default:namespaces
-	clone-user; *; EPERM; denied call=clone errno=EPERM
-	clone3; *; ENOSYS; -
-	hostname; *; EPERM; denied call=sethostname rule=default:hostname
-	clock; *; EPERM; denied call=(adjtimex|clock_adjtime) rule=default:clock
-	reboot; *; EPERM; denied call=reboot rule=default:boot
-	key; *; EPERM; denied call=add_key rule=default:keyring
-	bpf; *; EPERM; denied call=bpf rule=default:bpf
-	perf; *; EPERM; denied call=perf_event_open rule=default:perf
-	io-uring; *; EPERM; denied call=io_uring_setup rule=default:io-uring
-	userfaultfd; *; EPERM; denied call=userfaultfd rule=default:userfaultfd
-	syscall 9999; *; ENOSYS; denied errno=ENOSYS outcome=absent basis=answered
-	x32; *; ENOSYS|EPERM; -
-	int80; *; ENOSYS|EPERM; -
-	socket raw; n; EPERM|EACCES; -
-	socket raw; s; EPERM|EACCES|OK; -
-	socket packet; *; EPERM|EACCES|EAFNOSUPPORT; denied call=socket
-	socket vsock; *; EPERM|EACCES|EAFNOSUPPORT; denied call=socket
-	socket alg; *; EPERM|EACCES|EAFNOSUPPORT; denied call=socket
-	socket unix; *; OK; -
-	inject; *; EPERM; denied call=ioctl
+	socket-unix; *; OK; -
 	setuid 0; *; EPERM|EINVAL; -
 	rlimit-raise; *; EPERM; -
 	mknod /tmp/bj-device; *; EPERM; -

@@ -222,6 +222,7 @@ static const struct attempt {
 	{ "listmount", CALL_LISTMOUNT, { BAD, BAD, 0, 0 }, NULL },
 	{ "lsm-list", CALL_LSM_LIST_MODULES, { BAD, BAD, 0 }, NULL },
 	{ "unknown-call", CALL_NOBODY_KNOWS, { 1, 2, 3 }, NULL },
+	{ "unknown-call-far", 100 * CALL_NOBODY_KNOWS, { 1, 2, 3 }, NULL },
 #ifdef __x86_64__
 	{ "ustat", SYS_ustat, { 0, BAD }, NULL },
 	{ "uselib", SYS_uselib, { P(NO_PATH) }, NULL },

@@ -19,24 +19,17 @@
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/reboot.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/timex.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
-
-#define CLONE3_SIZE 88
 
 /* What a try came to: a system call's result, its errno still set. */
 typedef long (*probe_fn)(char **arg);
@@ -366,22 +359,10 @@ static long probe_abstract(char **arg)
 		      : connect(fd, (struct sockaddr *) &a, (socklen_t) (sizeof(a.sun_family) + 1 + len));
 }
 
-static long probe_socket(char **arg)
+static long probe_socket_unix(char **arg)
 {
-	static const struct {
-		const char *name;
-		int family, type, protocol;
-	} kinds[] = {
-		{ "inet", AF_INET, SOCK_STREAM, 0 },   { "inet6", AF_INET6, SOCK_STREAM, 0 },
-		{ "unix", AF_UNIX, SOCK_STREAM, 0 },   { "raw", AF_INET, SOCK_RAW, IPPROTO_ICMP },
-		{ "packet", AF_PACKET, SOCK_RAW, 0 },  { "netlink", AF_NETLINK, SOCK_RAW, 0 },
-		{ "vsock", AF_VSOCK, SOCK_STREAM, 0 }, { "alg", AF_ALG, SOCK_SEQPACKET, 0 },
-	};
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(kinds[i].name, word(arg, 0, "inet")))
-			return socket(kinds[i].family, kinds[i].type | SOCK_CLOEXEC, kinds[i].protocol);
-	errno = EINVAL;
-	return -1;
+	(void) arg;
+	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 }
 
 /* ---- the kernel's edges ---- */
@@ -391,142 +372,10 @@ static long probe_ptrace(char **arg)
 	return ptrace(PTRACE_ATTACH, (pid_t) parse_size(word(arg, 0, "1")), NULL, NULL);
 }
 
-static long probe_read_memory(char **arg)
-{
-	char byte;
-	struct iovec mine = { .iov_base = &byte, .iov_len = 1 }, theirs = { .iov_base = &byte, .iov_len = 1 };
-	return process_vm_readv((pid_t) parse_size(word(arg, 0, "1")), &mine, 1, &theirs, 1, 0);
-}
-
-static long probe_mount(char **arg)
-{
-	return mount("none", word(arg, 0, "/tmp"), "tmpfs", 0, NULL);
-}
-
-static long probe_unshare(char **arg)
-{
-	static const struct {
-		const char *name;
-		int flag;
-	} kinds[] = { { "user", CLONE_NEWUSER },
-		      { "mount", CLONE_NEWNS },
-		      { "net", CLONE_NEWNET },
-		      { "pid", CLONE_NEWPID } };
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(kinds[i].name, word(arg, 0, "user")))
-			return unshare(kinds[i].flag);
-	errno = EINVAL;
-	return -1;
-}
-
-/* clone-user: the same by clone(2)'s flags. A child that came to be ends at once. */
-static long probe_clone_user(char **arg)
-{
-	(void) arg;
-	long pid = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, 0);
-	if (pid == 0)
-		_exit(0);
-	return pid;
-}
-
-static long probe_clone3(char **arg)
-{
-	(void) arg;
-	uint64_t args[CLONE3_SIZE / sizeof(uint64_t)] = { [0] = CLONE_NEWUSER, [4] = SIGCHLD };
-	long pid = syscall(SYS_clone3, args, sizeof(args));
-	if (pid == 0)
-		_exit(0);
-	return pid;
-}
-
-static long probe_chroot(char **arg)
-{
-	return chroot(word(arg, 0, "/"));
-}
-
 static long probe_setuid(char **arg)
 {
 	return setuid((uid_t) parse_size(word(arg, 0, "0")));
 }
-
-static long probe_hostname(char **arg)
-{
-	(void) arg;
-	return sethostname("probe", 5);
-}
-
-static long probe_clock(char **arg)
-{
-	(void) arg;
-	struct timex t = { .modes = ADJ_TICK, .tick = 10000 };
-	return adjtimex(&t);
-}
-
-static long probe_reboot(char **arg)
-{
-	(void) arg;
-	/* Where it succeeds, Ctrl-Alt-Del goes to init, as every distribution has it. */
-	return reboot(RB_DISABLE_CAD);
-}
-
-static long probe_key(char **arg)
-{
-	(void) arg;
-	return syscall(SYS_add_key, "user", "belljar-probe", "x", 1, -1 /* KEY_SPEC_THREAD_KEYRING */);
-}
-
-static long probe_bpf(char **arg)
-{
-	(void) arg;
-	uint32_t attr[18] = { 2 /* BPF_MAP_TYPE_ARRAY */, 4, 4, 1 };
-	return syscall(SYS_bpf, 0 /* BPF_MAP_CREATE */, attr, sizeof(attr));
-}
-
-static long probe_perf(char **arg)
-{
-	(void) arg;
-	char attr[128] = { [0] = 1 /* PERF_TYPE_SOFTWARE */, [4] = sizeof(attr) };
-	return syscall(SYS_perf_event_open, attr, 0, -1, -1, 0);
-}
-
-static long probe_io_uring(char **arg)
-{
-	(void) arg;
-	char params[120] = { 0 };
-	return syscall(SYS_io_uring_setup, 2, params);
-}
-
-static long probe_userfaultfd(char **arg)
-{
-	(void) arg;
-	return syscall(SYS_userfaultfd, O_CLOEXEC);
-}
-
-/* syscall NUMBER: without arguments, for calls that nobody knows. */
-static long probe_syscall(char **arg)
-{
-	return syscall((long) parse_size(word(arg, 0, "9999")), 0, 0, 0, 0, 0, 0);
-}
-
-#ifdef __x86_64__
-/* x32: the same kernel by another table of calls; getpid there. int80: the 32-bit one. */
-static long probe_x32(char **arg)
-{
-	(void) arg;
-	return syscall(0x40000000 + SYS_getpid);
-}
-
-static long probe_int80(char **arg)
-{
-	(void) arg;
-	long r;
-	__asm__ volatile("int $0x80" : "=a"(r) : "a"(20 /* getpid */) : "memory", "r8", "r9", "r10", "r11");
-	if (r >= 0)
-		return r;
-	errno = (int) -r;
-	return -1;
-}
-#endif
 
 static long probe_shm(char **arg)
 {
@@ -534,17 +383,11 @@ static long probe_shm(char **arg)
 	return id < 0 ? id : shmctl(id, IPC_RMID, NULL);
 }
 
-/* tty: the controlling terminal. inject: a byte into the input of whoever owns standard input. */
+/* tty: the controlling terminal. */
 static long probe_tty(char **arg)
 {
 	(void) arg;
 	return open("/dev/tty", O_RDWR | O_CLOEXEC);
-}
-
-static long probe_inject(char **arg)
-{
-	(void) arg;
-	return ioctl(0, TIOCSTI, "x");
 }
 
 /* filter: a seccomp filter of its own that allows everything: what browsers and build tools do. */
@@ -569,17 +412,9 @@ static const struct probe {
 	{ "sleep", probe_sleep }, { "stubborn", probe_stubborn }, { "output", probe_output }, { "raise", probe_raise },
 	{ "kill", probe_kill }, { "rlimit-raise", probe_rlimit_raise }, { "affinity", probe_affinity },
 	{ "connect", probe_connect }, { "sendto", probe_sendto }, { "bind", probe_bind },
-	{ "abstract", probe_abstract }, { "socket", probe_socket },
-	{ "ptrace", probe_ptrace }, { "read-memory", probe_read_memory }, { "mount", probe_mount },
-	{ "unshare", probe_unshare }, { "clone-user", probe_clone_user },
-	{ "clone3", probe_clone3 }, { "chroot", probe_chroot }, { "setuid", probe_setuid },
-	{ "hostname", probe_hostname }, { "clock", probe_clock }, { "reboot", probe_reboot },
-	{ "key", probe_key }, { "bpf", probe_bpf }, { "perf", probe_perf },
-	{ "io-uring", probe_io_uring }, { "userfaultfd", probe_userfaultfd }, { "syscall", probe_syscall },
-#ifdef __x86_64__
-	{ "x32", probe_x32 }, { "int80", probe_int80 },
-#endif
-	{ "shm", probe_shm }, { "tty", probe_tty }, { "inject", probe_inject }, { "filter", probe_filter },
+	{ "abstract", probe_abstract }, { "socket-unix", probe_socket_unix },
+	{ "ptrace", probe_ptrace }, { "setuid", probe_setuid },
+	{ "shm", probe_shm }, { "tty", probe_tty }, { "filter", probe_filter },
 };
 // clang-format on
 
