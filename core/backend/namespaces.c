@@ -115,6 +115,7 @@ static int namespaces_confine(struct instance *i, struct mount_plan *m, const st
 		layers_say(i, &rules);
 	strv_free(rules.read);
 	strv_free(rules.write);
+	strv_free(rules.control);
 	return r;
 }
 

@@ -39,7 +39,8 @@ static const char *const devices[] = { "null", "zero", "full", "random", "urando
 static const char *const dev_links[][2] = { { "/proc/self/fd", "/dev/fd" },
 					    { "/proc/self/fd/0", "/dev/stdin" },
 					    { "/proc/self/fd/1", "/dev/stdout" },
-					    { "/proc/self/fd/2", "/dev/stderr" } };
+					    { "/proc/self/fd/2", "/dev/stderr" },
+					    { "pts/ptmx", "/dev/ptmx" } };
 
 /* A host path somewhere in the view: links as links, folders and files as they are, read-only; nothing else. */
 static void show_at(struct mount_plan *m, const char *source, const char *dest)
@@ -114,6 +115,8 @@ static void show_dev(struct mount_plan *m)
 		mount_plan_add(m, (struct mount_op){ .kind = MOUNT_LINK,
 						     .source = dev_links[k][0],
 						     .dest = dev_links[k][1] });
+	mount_plan_add(m, (struct mount_op){ .kind = MOUNT_TERMINALS, .dest = "/dev/pts" });
+	mount_plan_add(m, (struct mount_op){ .kind = MOUNT_QUEUES, .dest = "/dev/mqueue" });
 	mount_plan_add(m, (struct mount_op){ .kind = MOUNT_WORK, .dest = "/dev/shm", .mode = 01777 });
 }
 
@@ -389,7 +392,12 @@ void view_landlock(struct landlock_rules *r, const struct mount_plan *m, const s
 	r->read = strv_add(NULL, "/");
 	r->write = strv_add(strv_add(NULL, "/dev"),
 			    "/proc"); /* their own modes and mounts say what may be written */
-	for (size_t k = 0; k < m->count; k++)
-		if (m->ops[k].kind == MOUNT_WORK || m->ops[k].kind == MOUNT_OVERLAY)
+	for (size_t k = 0; k < m->count; k++) {
+		enum mount_kind kind = m->ops[k].kind;
+		/* Queues are reached by a mount inside the kernel, which lies below no folder: a rule of their own. */
+		if (kind == MOUNT_WORK || kind == MOUNT_OVERLAY || kind == MOUNT_QUEUES)
 			r->write = strv_add(r->write, m->ops[k].dest);
+		if (kind == MOUNT_TERMINALS)
+			r->control = strv_add(r->control, m->ops[k].dest);
+	}
 }

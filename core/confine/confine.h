@@ -29,6 +29,7 @@ enum mount_kind {
 	MOUNT_WORK,    /* a folder of the one sized tmpfs at dest: all of them share its total */
 	MOUNT_OVERLAY, /* source seen through a copy-on-write layer kept in the sized tmpfs */
 	MOUNT_PROC,
+	MOUNT_TERMINALS, MOUNT_QUEUES, /* pseudo-terminals, message queues: the run's own; where the kernel has none, an empty folder */
 	MOUNT_DIR, MOUNT_LINK, MOUNT_FILE, /* made on the skeleton: a folder, a link to source, a file holding data */
 	MOUNT_WRITE,   /* a file of the target's in its writable places: the code */
 	MOUNT_READ_ONLY, /* dest becomes read-only: the last word on the skeleton */
@@ -148,6 +149,7 @@ size_t family_kill(pid_t root, const pid_t *spared, size_t spared_count);
 
 struct landlock_rules {
 	char **read, **write; /* folders; read implies execute. Both NULL: files are not its business */
+	char **control;       /* folders of devices that may be steered by ioctl (ABI 5) */
 	bool tcp;                     /* refuse TCP bind and connect */
 	bool keep_sockets, keep_signals; /* abstract sockets and signals reach nothing outside (ABI 6) */
 };

@@ -79,7 +79,8 @@ int landlock_apply(const struct landlock_rules *r, struct err *e)
 	if (fd < 0)
 		return err_set(e, errno, "create a Landlock ruleset");
 	if ((ret = landlock_allow(fd, r->read, FS_READ & attr.fs, e)) < 0 ||
-	    (ret = landlock_allow(fd, r->write, attr.fs & ~FS_IOCTL_DEV, e)) < 0)
+	    (ret = landlock_allow(fd, r->write, attr.fs & ~FS_IOCTL_DEV, e)) < 0 ||
+	    (abi >= 5 && (ret = landlock_allow(fd, r->control, attr.fs & FS_IOCTL_DEV, e)) < 0))
 		return ret;
 	if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
 		return err_set(e, errno, "apply the Landlock ruleset");

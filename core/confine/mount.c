@@ -182,22 +182,28 @@ static int attach(const struct builder *b, int tree_fd, const char *dest, struct
 	return 0;
 }
 
-/* options: pairs of key and value, a value of NULL is a flag. */
-static int attach_new(const struct builder *b, const char *type, const char *const (*options)[2],
-		      const char *dest, struct err *e)
+/* A file system that the kernel makes anew. */
+struct new_fs {
+	const char *type;
+	const char *const (
+		*options)[2]; /* pairs of key and value, a value of NULL is a flag; ended by a key of NULL */
+	unsigned attr;        /* of its mount, besides nosuid */
+};
+
+static int attach_new(const struct builder *b, const struct new_fs *new, const char *dest, struct err *e)
 {
+	const char *type = new->type;
 	CLOSE_FD int fs = (int) syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
 	if (fs < 0)
 		return err_set(e, errno, "open a %s file system for %s", type, dest);
-	for (; options && (*options)[0]; options++)
+	for (const char *const(*options)[2] = new->options; options && (*options)[0]; options++)
 		if (syscall(SYS_fsconfig, fs, (*options)[1] ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG,
 			    (*options)[0], (*options)[1], 0) < 0)
 			return err_set(e, errno, "set %s of the %s file system at %s", (*options)[0], type,
 				       dest);
 	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return err_set(e, errno, "create the %s file system at %s", type, dest);
-	CLOSE_FD int mnt =
-		(int) syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	CLOSE_FD int mnt = (int) syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | new->attr);
 	if (mnt < 0)
 		return err_set(e, errno, "mount the %s file system at %s", type, dest);
 	return attach(b, mnt, dest, e);
@@ -236,8 +242,37 @@ static int attach_overlay(const struct builder *b, const struct mount_op *op, st
 					   { "workdir", ".project/work" },
 					   { "userxattr", NULL },
 					   { NULL, NULL } };
-	r = attach_new(b, "overlay", options, op->dest, e);
+	const struct new_fs overlay = { "overlay", options, MOUNT_ATTR_NODEV };
+	r = attach_new(b, &overlay, op->dest, e);
 	return r < 0 ? need_in(e, NEED_OVERLAY) : r;
+}
+
+static int attach_proc(const struct builder *b, const struct mount_op *op, struct err *e)
+{
+	static const struct new_fs proc = { "proc", NULL, MOUNT_ATTR_NODEV };
+	int r = skeleton_dir(b->root_fd, op->dest, 0555, e);
+	if (r < 0)
+		return r;
+	r = attach_new(b, &proc, op->dest, e);
+	return r < 0 ? need_in(e, NEED_PROC) : r;
+}
+
+/*
+ * Terminals are devices, but only those of this instance, and few: the kernel has one number of them for all. Without
+ * these file systems a run has less, nothing is held less firmly, and programs are told by their own calls.
+ */
+static int attach_optional(const struct builder *b, const struct mount_op *op, struct err *e)
+{
+	static const char *const terminal_options[][2] = {
+		{ "ptmxmode", "0666" }, { "mode", "0620" }, { "max", "64" }, { NULL, NULL }
+	};
+	static const struct new_fs terminals = { "devpts", terminal_options, MOUNT_ATTR_NOEXEC },
+				   queues = { "mqueue", NULL, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+	struct err ignored;
+	int r = skeleton_dir(b->root_fd, op->dest, 0555, e);
+	if (r >= 0)
+		(void) attach_new(b, op->kind == MOUNT_TERMINALS ? &terminals : &queues, op->dest, &ignored);
+	return r;
 }
 
 /* A source's own place in the new root: a folder or an empty file, where none is there yet. */
@@ -284,11 +319,10 @@ static int carry_out(const struct builder *b, size_t index, int tree_fd, struct 
 	case MOUNT_OVERLAY:
 		return attach_overlay(b, op, e);
 	case MOUNT_PROC:
-		r = skeleton_dir(b->root_fd, op->dest, 0555, e);
-		if (r < 0)
-			return r;
-		r = attach_new(b, "proc", NULL, op->dest, e);
-		return r < 0 ? need_in(e, NEED_PROC) : r;
+		return attach_proc(b, op, e);
+	case MOUNT_TERMINALS:
+	case MOUNT_QUEUES:
+		return attach_optional(b, op, e);
 	case MOUNT_DIR:
 		return skeleton_dir(b->root_fd, op->dest, op->mode, e);
 	case MOUNT_LINK:

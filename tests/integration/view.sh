@@ -42,6 +42,7 @@ facts = {
     "root": attempt(lambda: sorted(os.listdir("/"))),
     "etc": attempt(lambda: sorted(os.listdir("/etc"))),
     "dev": attempt(lambda: sorted(os.listdir("/dev"))),
+    "terminals": attempt(lambda: os.listdir("/dev/pts")), "queues": attempt(lambda: os.listdir("/dev/mqueue")),
     "zero": attempt(lambda: open("/dev/zero", "rb").read(8).hex()),
     "random": attempt(lambda: len(open("/dev/urandom", "rb").read(8))),
     "full": attempt(lambda: open("/dev/full", "wb", 0).write(b"x")),
@@ -116,6 +117,7 @@ test_namespaces() {
 		"$(see 'sorted(set(o["dev"]) - set("fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero console".split()))')" '[]'
 	is 'namespaces: and all that everything needs' \
 		"$(see 'sorted(set("fd full null random stderr stdin stdout urandom zero".split()) - set(o["dev"]))')" '[]'
+	is 'namespaces: no terminal and no queue of the host' "$(see '[o["terminals"], o["queues"]]')" '[["ptmx"], []]'
 	is 'namespaces: only lo' "$(see 'o["interfaces"]')" '["lo"]'
 	is 'namespaces: no route' "$(see 'o["routes"]')" '[]'
 	unlike 'namespaces: process 1 shows nothing of ours' \

@@ -89,6 +89,20 @@ static int check_inodes(void)
 	return 0;
 }
 
+/* Terminals of this instance alone, as many as it may have; none of the host's is to be seen. */
+static int check_terminals(void)
+{
+	int fds[65], count = 0;
+	CHECK(access("/dev/pts/0", F_OK) < 0 && errno == ENOENT);
+	while (count < 65 && (fds[count] = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)) >= 0)
+		count++;
+	CHECK(count == 64 && errno == ENOSPC);
+	CHECK(access("/dev/pts/63", F_OK) == 0);
+	while (count > 0)
+		CHECK(close(fds[--count]) == 0);
+	return 0;
+}
+
 /* No mount of the host's is left that one could walk or look back into. */
 static int check_mounts(void)
 {
@@ -114,6 +128,7 @@ static void plan(struct mount_plan *m)
 		{ .kind = MOUNT_FILE, .dest = "/etc/greeting", .data = "hello", .len = 5, .mode = 0444 },
 		{ .kind = MOUNT_DEVICE, .source = "/dev/null", .dest = "/dev/null" },
 		{ .kind = MOUNT_PROC, .dest = "/proc" },
+		{ .kind = MOUNT_TERMINALS, .dest = "/dev/pts" },
 		{ .kind = MOUNT_WORK, .dest = "/place", .mode = 01777 },
 		{ .kind = MOUNT_WORK, .dest = "/other", .mode = 0755 },
 		{ .kind = MOUNT_READ_ONLY, .dest = "/" },
@@ -194,6 +209,12 @@ static void userns_inodes(void **state)
 	inside(check_inodes);
 }
 
+static void userns_terminals(void **state)
+{
+	(void) state;
+	inside(check_terminals);
+}
+
 static void userns_mounts(void **state)
 {
 	(void) state;
@@ -239,6 +260,7 @@ int main(void)
 		cmocka_unit_test(userns_places),
 		cmocka_unit_test(userns_space),
 		cmocka_unit_test(userns_inodes),
+		cmocka_unit_test(userns_terminals),
 		cmocka_unit_test(userns_mounts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
