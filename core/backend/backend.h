@@ -99,6 +99,9 @@ extern const struct backend *const backends[]; /* NULL-terminated */
 /* backend_find: -ENOENT with the names there are. */
 int backend_find(const char *name, const struct backend **ret, struct err *e);
 
+/* target_uid: who the target is on this host: run_as where belljar is root and may become it, else ourselves. */
+uid_t target_uid(const struct launch *l);
+
 /* instance_init: before start. Borrows the launch until done. */
 void instance_init(struct instance *i, const struct backend *b, const struct launch *l);
 /* instance_release: the target executes. What it answers (exec failed) comes over sync_fd. */

@@ -13,8 +13,6 @@ int child_stop(struct instance *i, bool force, struct err *e);
 int child_pause(struct instance *i, bool on, struct err *e);
 int child_end(struct instance *i);
 void instance_done(struct instance *i);
-/* target_uid: who the target is on this host: run_as where belljar is root and may become it, else ourselves. */
-uid_t target_uid(const struct launch *l);
 gid_t target_gid(const struct launch *l);
 int target_uid_check(const struct launch *l, struct err *e); /* never root */
 void instance_layer(struct instance *i, const char *name, enum layer_state state, const char *verified,

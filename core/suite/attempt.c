@@ -5,10 +5,11 @@
  */
 #include "core/suite/parts.h"
 
+#include "core/supervise/supervise.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* A limit that the attack brings along makes the preset's tighter, never looser. */
 static void limits_tighten(const struct attack *a, struct policy *p)
@@ -52,7 +53,7 @@ int attempt_make(const struct attack *attack, struct policy *policy, struct atte
 
 	*a = (struct attempt){ .attack = attack, .launch = launch_new() };
 	a->launch->policy = policy;
-	a->owner = geteuid() == 0 ? policy->run_as : geteuid();
+	a->owner = run_target_uid(a->launch);
 	limits_tighten(attack, policy);
 	if ((r = planted_make(attack->fixture, a->owner, &a->planted, e)) < 0 ||
 	    (r = code_load(attack, a->launch, e)) < 0)

@@ -117,12 +117,11 @@ static int code_write(const struct control *c, struct err *e)
 /* As root it becomes who the target would be, and stays so. */
 static int become(uid_t owner)
 {
-	if (geteuid() != 0)
+	if (owner == geteuid())
 		return 0;
-	return setgroups(0, NULL) < 0 || setresgid(owner, owner, owner) < 0 ||
-			       setresuid(owner, owner, owner) < 0
-		       ? -1
-		       : 0;
+	if (setgroups(0, NULL) < 0 || setresgid(owner, owner, owner) < 0)
+		return -1;
+	return setresuid(owner, owner, owner);
 }
 
 static _Noreturn void child_main(const struct control *c, int out_fd, pid_t parent)

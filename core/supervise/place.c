@@ -7,6 +7,11 @@
 
 #include "core/backend/backend.h"
 
+uid_t run_target_uid(const struct launch *l)
+{
+	return target_uid(l);
+}
+
 bool level_own_kernel(const char *backend)
 {
 	const struct backend *b;

@@ -55,7 +55,9 @@ int trial_run(const char *preset, struct event **ret, struct err *e);
  * ("net-ns  on  only its own loopback"). Appended. */
 void trial_describe(const struct event *start, struct buf *out);
 
-/* level_own_kernel: whether runs of a backend of this name have a kernel that is not the host's. */
+/* run_target_uid: who the target of such a run is on this host. level_own_kernel: whether runs of a backend of this name have a
+ * kernel that is not the host's. */
+uid_t run_target_uid(const struct launch *l);
 bool level_own_kernel(const char *backend);
 
 /*
