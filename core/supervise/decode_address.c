@@ -76,8 +76,8 @@ const char *protocol_name(int family, int type, int protocol)
 
 /* ---- addresses ---- */
 
-/* Of an abstract name all bytes count, NULs too; /proc/net/unix shows each of them as @, and so do we. A path is
- * told from its root on, so that none looks like such a name. */
+/* Of an abstract name all bytes count, NULs too; /proc/net/unix shows each of them as @, and so do we. A path
+ * is told from its root on, so that none looks like such a name. */
 static const char *unix_text(struct decoded *ret, pid_t pid, const struct sockaddr_un *un, size_t len)
 {
 	size_t size = len - offsetof(struct sockaddr_un, sun_path);

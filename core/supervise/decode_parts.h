@@ -20,11 +20,13 @@ struct words {
 	const struct word *list;
 	size_t count;
 };
-extern const struct words words_advice, words_at, words_bpf, words_clock, words_clone, words_family,
-	words_fsconfig, words_ioctl, words_keyctl, words_kcmp, words_level, words_map, words_mount,
-	words_mount_attr, words_move_mount, words_msg, words_namespace, words_open, words_open_tree,
-	words_personality, words_prctl, words_prot, words_ptrace, words_reboot, words_rename, words_resolve,
-	words_resource, words_signal, words_socket, words_syslog, words_umount, words_userfault;
+extern const struct words words_advice, words_at, words_bpf, words_clock, words_clone, words_fanotify,
+	words_fanotify_mark, words_fanotify_mask, words_family, words_fsconfig, words_fsmount, words_fsopen,
+	words_fspick, words_ioctl, words_keyctl, words_kcmp, words_level, words_map, words_module,
+	words_module_delete, words_mount, words_mount_attr, words_move_mount, words_msg, words_namespace,
+	words_open, words_open_tree, words_perf, words_personality, words_prctl, words_prot, words_ptrace,
+	words_quota, words_reboot, words_rename, words_resolve, words_resource, words_signal, words_socket,
+	words_syslog, words_umount, words_userfault;
 
 /* ---- decode_calls.c: what the arguments of each call are ---- */
 
@@ -73,7 +75,7 @@ ssize_t memory_string(pid_t pid, uint64_t address, char *to, size_t max, bool *r
 /* Copies into ret->space, cut at what is left of it. Never NULL. */
 const char *keep(struct decoded *ret, const char *bytes, size_t len);
 const char *keepf(struct decoded *ret, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* path_absolute: a path of a target's call, starting where it would. Joined only: what links and .. lead to stays. */
+/* path_absolute: a path of a target's call from its root on; links and .. in it stay as they are. */
 const char *path_absolute(struct decoded *ret, pid_t pid, int dirfd, const char *path);
 /* words_keep: "A|B|0x100"; "0" for no flag. words_one: the name of the first word that matches, or NULL. */
 const char *words_keep(struct decoded *ret, const struct words *w, uint64_t value);

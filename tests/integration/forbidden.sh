@@ -38,10 +38,10 @@ table() {
 	open-tree; EPERM; refused call=open_tree rule=default:mount args.path=@/forbidden/none args.flags=OPEN_TREE_CLONE|AT_RECURSIVE
 	open-tree-attr; EPERM; refused call=open_tree_attr rule=default:mount args.path=/forbidden/none args.flags=AT_SYMLINK_NOFOLLOW
 	move-mount; EPERM; refused call=move_mount rule=default:mount args.from=@/forbidden/none args.to=/forbidden/none args.flags=MOVE_MOUNT_F_SYMLINKS
-	fsopen; EPERM; refused call=fsopen rule=default:mount args.type=belljar-none args.flags=0x1
+	fsopen; EPERM; refused call=fsopen rule=default:mount args.type=belljar-none args.flags=FSOPEN_CLOEXEC
 	fsconfig; EPERM; refused call=fsconfig rule=default:mount args.fd=-1 args.cmd=FSCONFIG_SET_STRING args.key=source
-	fsmount; EPERM; refused call=fsmount rule=default:mount args.fd=-1 args.flags=0x1 args.attr=MOUNT_ATTR_RDONLY|MOUNT_ATTR_NOEXEC
-	fspick; EPERM; refused call=fspick rule=default:mount args.path=@/forbidden/none args.flags=0x1
+	fsmount; EPERM; refused call=fsmount rule=default:mount args.fd=-1 args.flags=FSMOUNT_CLOEXEC args.attr=MOUNT_ATTR_RDONLY|MOUNT_ATTR_NOEXEC
+	fspick; EPERM; refused call=fspick rule=default:mount args.path=@/forbidden/none args.flags=FSPICK_CLOEXEC
 	mount-setattr; EPERM; refused call=mount_setattr rule=default:mount args.path=@/forbidden/none args.flags=AT_RECURSIVE
 	unshare-user; EPERM; refused call=unshare rule=default:namespaces args.flags=CLONE_NEWUSER
 	unshare-net; EPERM; refused call=unshare rule=default:namespaces args.flags=CLONE_NEWNET
@@ -52,8 +52,8 @@ table() {
 	clone-net; EPERM; refused call=clone rule=namespaces args.flags=CLONE_NEWNS|CLONE_NEWUSER|CLONE_NEWNET|SIGCHLD
 	clone3; ENOSYS; absent call=clone3 rule=default:clone3 args.flags=CLONE_NEWUSER|CLONE_NEWPID args.size=88
 	init-module; EPERM; refused call=init_module rule=default:modules args.len=0 args.params=quiet=1
-	finit-module; EPERM; refused call=finit_module rule=default:modules args.fd=-1 args.params=quiet=1 args.flags=0
-	delete-module; EPERM; refused call=delete_module rule=default:modules args.name=belljar_none args.flags=0x800
+	finit-module; EPERM; refused call=finit_module rule=default:modules args.fd=-1 args.params=quiet=1 args.flags=MODULE_INIT_IGNORE_VERMAGIC
+	delete-module; EPERM; refused call=delete_module rule=default:modules args.name=belljar_none args.flags=O_NONBLOCK
 	kexec-load; EPERM; refused call=kexec_load rule=default:boot args.entry=0 args.nr_segments=17 args.flags=0
 	kexec-file-load; EPERM; refused call=kexec_file_load rule=default:boot args.kernel_fd=-1 args.initrd_fd=-1
 	reboot; EPERM; refused call=reboot rule=default:boot args.magic=0x1 args.magic2=0x2 args.cmd=LINUX_REBOOT_CMD_CAD_OFF
@@ -68,14 +68,14 @@ table() {
 	syslog; EPERM; refused call=syslog rule=default:kernel-log args.type=SIZE_BUFFER args.len=0
 	vhangup; EPERM; refused call=vhangup rule=default:terminal
 	acct; EPERM; refused call=acct rule=default:accounting args.path=@/forbidden/none
-	quotactl; EPERM; refused call=quotactl rule=default:accounting args.cmd=0x80000700 args.special=/dev/none args.id=7
-	quotactl-fd; EPERM; refused call=quotactl_fd rule=default:accounting args.fd=-1 args.cmd=0x80000700 args.id=7
+	quotactl; EPERM; refused call=quotactl rule=default:accounting args.cmd=Q_GETQUOTA|0x1 args.special=/dev/none args.id=7
+	quotactl-fd; EPERM; refused call=quotactl_fd rule=default:accounting args.fd=-1 args.cmd=Q_GETQUOTA args.id=7
 	nfs-server; EPERM; refused call=nfsservctl rule=default:nfs-server
 	bpf-map; EPERM; refused call=bpf rule=default:bpf args.cmd=BPF_MAP_CREATE args.size=1048576
 	bpf-program; EPERM; refused call=bpf rule=default:bpf args.cmd=BPF_PROG_LOAD args.size=1048576
 	bpf-link; EPERM; refused call=bpf rule=default:bpf args.cmd=BPF_LINK_CREATE args.size=1048576
 	bpf-token; EPERM; refused call=bpf rule=default:bpf args.cmd=BPF_TOKEN_CREATE args.size=1048576
-	perf; EPERM; refused call=perf_event_open rule=default:perf args.pid=4194305 args.cpu=-1 args.group_fd=-1 args.flags=0x8
+	perf; EPERM; refused call=perf_event_open rule=default:perf args.pid=4194305 args.cpu=-1 args.group_fd=-1 args.flags=PERF_FLAG_FD_CLOEXEC
 	dcookie; EPERM; refused call=lookup_dcookie rule=default:perf
 	userfaultfd; EPERM; refused call=userfaultfd rule=default:userfaultfd args.flags=UFFD_USER_MODE_ONLY|O_CLOEXEC
 	io-uring-setup; EPERM; refused call=io_uring_setup rule=default:io-uring args.entries=0
@@ -86,10 +86,10 @@ table() {
 	keyctl-read; EPERM; refused call=keyctl rule=default:keyring args.cmd=KEYCTL_READ args.arg2=0
 	keyctl-chown; EPERM; refused call=keyctl rule=default:keyring args.cmd=KEYCTL_CHOWN args.arg2=0
 	keyctl-sign; EPERM; refused call=keyctl rule=default:keyring args.cmd=KEYCTL_PKEY_SIGN args.arg2=1
-	name-to-handle; EPERM; refused call=name_to_handle_at rule=default:file-handles args.path=@/forbidden/none
+	name-to-handle; EPERM; refused call=name_to_handle_at rule=default:file-handles args.path=@/forbidden/none args.flags=AT_EMPTY_PATH
 	open-by-handle; EPERM; refused call=open_by_handle_at rule=default:file-handles args.mount_fd=-1 args.flags=O_RDONLY|O_DIRECTORY
-	fanotify-init; EPERM; refused call=fanotify_init rule=default:fanotify args.flags=0x7fffffff args.event_f_flags=0
-	fanotify-mark; EPERM; refused call=fanotify_mark rule=default:fanotify args.fd=-1 args.flags=0x1 args.mask=0x2 args.path=@/forbidden/none
+	fanotify-init; EPERM; refused call=fanotify_init rule=default:fanotify args.flags~FAN_CLOEXEC.*[|]0x[0-9a-f]+ args.event_f_flags=O_RDONLY
+	fanotify-mark; EPERM; refused call=fanotify_mark rule=default:fanotify args.fd=-1 args.flags=FAN_MARK_ADD args.mask=FAN_MODIFY args.path=@/forbidden/none
 	memfd-secret; EPERM; refused call=memfd_secret rule=default:secret-memory args.flags=0xffff
 	lsm-set-attr; EPERM; refused call=lsm_set_self_attr rule=default:security-modules args.attr=100 args.size=8 args.flags=0
 	personality; EPERM; refused call=personality rule=personality args.persona=MMAP_PAGE_ZERO|READ_IMPLIES_EXEC

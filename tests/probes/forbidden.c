@@ -133,7 +133,7 @@ static const struct attempt {
 
 	/* the machine */
 	{ "init-module", SYS_init_module, { BAD, 0, P("quiet=1") }, NULL },
-	{ "finit-module", SYS_finit_module, { NO_FD, P("quiet=1"), 0 }, NULL },
+	{ "finit-module", SYS_finit_module, { NO_FD, P("quiet=1"), 2 }, NULL },
 	{ "delete-module", SYS_delete_module, { P("belljar_none"), O_NONBLOCK }, NULL },
 	{ "kexec-load", SYS_kexec_load, { 0, 17, BAD, 0 }, NULL },
 	{ "kexec-file-load", SYS_kexec_file_load, { NO_FD, NO_FD, 0, 0, 0 }, NULL },
@@ -149,7 +149,7 @@ static const struct attempt {
 	{ "syslog", SYS_syslog, { 10, 0, 0 }, NULL },
 	{ "vhangup", SYS_vhangup, { 0 }, NULL },
 	{ "acct", SYS_acct, { P(NO_PATH) }, NULL },
-	{ "quotactl", SYS_quotactl, { 0x80000700, P("/dev/none"), 7 }, NULL },
+	{ "quotactl", SYS_quotactl, { 0x80000701, P("/dev/none"), 7 }, NULL },
 	{ "quotactl-fd", SYS_quotactl_fd, { NO_FD, 0x80000700, 7 }, NULL },
 	{ "nfs-server", 180 /* nfsservctl */, { 0 }, NULL },
 
@@ -169,7 +169,7 @@ static const struct attempt {
 	{ "keyctl-read", SYS_keyctl, { KEYCTL_READ, 0 }, NULL },
 	{ "keyctl-chown", SYS_keyctl, { KEYCTL_CHOWN, 0 }, NULL },
 	{ "keyctl-sign", SYS_keyctl, { KEYCTL_PKEY_SIGN, BAD }, NULL },
-	{ "name-to-handle", SYS_name_to_handle_at, { AT_FDCWD, P(NO_PATH), BAD, BAD, 0 }, NULL },
+	{ "name-to-handle", SYS_name_to_handle_at, { AT_FDCWD, P(NO_PATH), BAD, BAD, AT_EMPTY_PATH }, NULL },
 	{ "open-by-handle", SYS_open_by_handle_at, { NO_FD, BAD, O_RDONLY | O_DIRECTORY }, NULL },
 	{ "fanotify-init", SYS_fanotify_init, { 0x7fffffff, 0 }, NULL },
 	{ "fanotify-mark", SYS_fanotify_mark, { NO_FD, 1, 2, AT_FDCWD, P(NO_PATH) }, NULL },
