@@ -153,8 +153,8 @@ $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/fuzz_%.o $(CORE_SRC:%.c=$(BUILD)/fuzz/
 	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(CORE_LINK)
 
 ##@ The rest
-bench: all tests ## the start of a run beside bubblewrap's and a bare one's, in one table
-	$(Q)BUILD='$(BUILD)' tests/bench/start.sh
+bench: all tests ## what a start costs beside bubblewrap, and what watching costs beside strace, in tables
+	$(Q)BUILD='$(BUILD)' tests/bench/bench.sh
 
 screenshots: all ## draw the scenes of tests/tui/scenes into screenshots/, in each look
 	$(Q).ci/deps pictures

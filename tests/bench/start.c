@@ -5,29 +5,14 @@
  * every launcher once in a fresh random order, so that what disturbs the machine disturbs all of them alike; with a
  * pause before each start the caches are as cold as a person's or an agent's start finds them.
  */
-#include "core/base/base.h"
+#include "tests/bench/bench.h"
+
 #include "core/confine/confine.h"
 #include "core/model/model.h"
-#include "core/suite/suite.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { ROUNDS_MAX = 1000, WARM_UP = 5, FILTER_FD = 10, LAUNCHERS_MAX = 8 };
-
-struct launcher {
-	const char *name;
-	const char *const *argv;
-	double ms[ROUNDS_MAX];
-};
+enum { WARM_UP = 5, FILTER_FD = 10 };
 
 static const char *const bare_argv[] = { "/usr/bin/true", NULL };
 // clang-format off
@@ -58,54 +43,6 @@ static int put_filter(struct err *e)
 		r = err_set(e, errno, "filter for bubblewrap");
 	seccomp_program_done(&program);
 	return r;
-}
-
-/* start_once: ms until reaped, or -1 where it did not end well. */
-static double start_once(const struct launcher *l, const posix_spawn_file_actions_t *files, char **env)
-{
-	pid_t pid;
-	int status = -1;
-	if (lseek(FILTER_FD, 0, SEEK_SET) < 0)
-		return -1;
-	uint64_t begin = now_ns();
-	if (posix_spawnp(&pid, l->argv[0], files, NULL, (char *const *) l->argv, env) != 0)
-		return -1;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	uint64_t end = now_ns();
-	return status == 0 ? (double) (end - begin) / NS_PER_MS : -1;
-}
-
-static int measure(struct launcher *l, size_t count, int rounds, long pause_ms)
-{
-	posix_spawn_file_actions_t files;
-	const char *home = getenv("HOME");
-	char path[] = "PATH=/usr/bin:/bin", home_line[4096];
-	char *env[] = { path, home_line, NULL };
-	size_t order[LAUNCHERS_MAX];
-
-	snprintf(home_line, sizeof(home_line), "HOME=%s", home ? home : "/");
-	posix_spawn_file_actions_init(&files);
-	for (int fd = 0; fd < 3; fd++)
-		posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-	for (size_t i = 0; i < count; i++)
-		order[i] = i;
-	for (int round = -WARM_UP; round < rounds; round++) {
-		bench_shuffle(order, count);
-		for (size_t i = 0; i < count; i++) {
-			if (pause_ms && round >= 0)
-				nanosleep(&(struct timespec){ .tv_nsec = pause_ms * 1000000 }, NULL);
-			double ms = start_once(&l[order[i]], &files, env);
-			if (ms < 0) {
-				fprintf(stderr, "start: %s did not end well\n", l[order[i]].name);
-				return -1;
-			}
-			if (round >= 0)
-				l[order[i]].ms[round] = ms;
-		}
-	}
-	posix_spawn_file_actions_destroy(&files);
-	return 0;
 }
 
 static void print_table(struct launcher *l, size_t count, int rounds, long pause_ms)
@@ -154,7 +91,12 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (long pause_ms = 0; pause_ms <= 100; pause_ms += 100) {
-		if (measure(launchers, count, rounds, pause_ms) < 0)
+		if (rounds_measure(&(struct rounds){ .launchers = launchers,
+						     .count = count,
+						     .warm_up = WARM_UP,
+						     .rounds = rounds,
+						     .pause_ms = pause_ms,
+						     .rewound_fd = FILTER_FD }) < 0)
 			return 1;
 		print_table(launchers, count, rounds, pause_ms);
 	}
