@@ -247,18 +247,27 @@ static void control_end(struct control *c)
 	(void) place_end_children();
 }
 
+static int control_prepare(struct control *c, struct err *e)
+{
+	int r = memory_check(c->a->attack, e);
+
+	if (r < 0 || (r = place_create(c->a->launch->run_id, c->a->owner, &c->folder, &c->lock_fd, e)) < 0 ||
+	    (r = code_write(c, e)) < 0 || (r = command_make(c, e)) < 0)
+		return r;
+	return control_start(c, e);
+}
+
 bool control_run(struct attempt *a, int reader_fd, char *ret_text, size_t size)
 {
 	struct control c = { .a = a, .lock_fd = -1, .out_fd = -1, .err_fd = -1, .pidfd = -1 };
-	struct err e = { 0 };
+	struct err e;
 	bool worked = false;
+	int r = control_prepare(&c, &e);
 
-	if (memory_check(a->attack, &e) == 0 &&
-	    place_create(a->launch->run_id, a->owner, &c.folder, &c.lock_fd, &e) == 0 &&
-	    code_write(&c, &e) == 0 && command_make(&c, &e) == 0 && control_start(&c, &e) == 0)
+	if (r == 0)
 		control_follow(&c, reader_fd);
 	control_end(&c);
-	if (e.code)
+	if (r < 0)
 		snprintf(ret_text, size, "%.230s", e.text);
 	else
 		worked = control_judge(&c, ret_text, size);

@@ -128,6 +128,16 @@ like 'all three are named' "$(errors)" 'nothing under subprocess .*greedy under 
 attack --manifest own/suite.ini -p subprocess --only other
 is 'what nothing is expected of is not as expected' "$status $(cell other subprocess expected)" '1 null'
 
+# Where somebody else has the first name of our folder there is a second one.
+mkdir taken && chmod 1777 taken
+: >"taken/belljar-$(id -u)"
+export TMPDIR=$scratch/taken
+attack -p subprocess --only write-50m
+is 'another name for the folder: status' "$status" 0
+is 'another name for the folder: verdict' "$(cell write-50m subprocess verdict)" stopped
+is 'another name for the folder: gone' "$(ls taken)" "belljar-$(id -u)"
+unset TMPDIR
+
 # ---- wrong ----
 sed -i 's/^stopped_by = memory$/stopped_by = memroy/; s/^program = silent.py$/program = gone.py/' own/suite.ini
 attack --manifest own/suite.ini
