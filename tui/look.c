@@ -18,14 +18,18 @@
 
 static const struct option_row look_options[] = { LOOK_OPTIONS(0), { 0 } };
 
+static bool terminal_obeys(const char *term)
+{
+	return term && *term && strcmp(term, "dumb") != 0;
+}
+
 /* By name, as asking terminfo needs curses: DEC's terminals and what says of itself that it has none do without. */
 static bool terminal_has_color(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && *term &&
-	       strcmp(term, "dumb") != 0 && !str_starts(term, "vt") && !str_ends(term, "-mono") &&
-	       !str_ends(term, "-m");
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && terminal_obeys(term) &&
+	       !str_starts(term, "vt") && !str_ends(term, "-mono") && !str_ends(term, "-m");
 }
 
 /* What locale(7) looks at, in its order. The name of the locale says what the terminal takes; loading it,
@@ -117,6 +121,11 @@ int look_take(struct look *look, bool leading, int *argc, char **argv, struct er
 	argv[kept] = NULL;
 	*argc = kept;
 	return options_parse(look_options, look, own_count, own, &words, &after, e);
+}
+
+bool look_rewrites(const struct look *look)
+{
+	return !look->plain && isatty(STDERR_FILENO) && terminal_obeys(getenv("TERM"));
 }
 
 void look_say(const struct look *look, const char *fmt, ...)

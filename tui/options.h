@@ -84,6 +84,8 @@ int look_take(struct look *look, bool leading, int *argc, char **argv, struct er
 void look_say(const struct look *look, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int look_refuse(const struct look *look, const struct err *e);
 
+/* look_rewrites: standard error is a terminal on which a line of progress may be written anew. */
+bool look_rewrites(const struct look *look);
 /* look_print: to standard output. look_usage: `belljar --help`, with the summaries of a NULL-ended table. Both return
  * the exit status: a full or closed standard output is no success. */
 int look_print(const char *text);

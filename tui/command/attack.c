@@ -311,7 +311,7 @@ static void show_progress(struct session *s, const struct suite_msg *msg)
 	const char *preset =
 		msg->step == SUITE_CONTROL ? "no sandbox, the control" : preset_of(s, msg->preset);
 
-	if (!isatty(STDERR_FILENO))
+	if (!look_rewrites(s->look))
 		return;
 	FREE char *raw = xprintf("belljar: %zu of %zu: %s under %s", s->begun,
 				 s->matrix.manifest->attack_count * (s->matrix.preset_count + 1),

@@ -135,7 +135,7 @@ static int follow(const struct session *s, size_t k, const struct launch *l, str
 
 static bool show_progress(const struct session *s, size_t k)
 {
-	if (s->q->quiet || !isatty(STDERR_FILENO))
+	if (s->q->quiet || !look_rewrites(&s->q->look))
 		return false;
 	FREE char *name = text_line(s->presets[k], strlen(s->presets[k]), s->q->look.ascii);
 	fprintf(stderr, "\r\033[Kbelljar: running under %s (%zu of %zu)", name, k + 1, strv_len(s->presets));

@@ -35,6 +35,8 @@ struct session {
 	struct run *run;
 	struct outlet
 		out[STREAM_MAX]; /* ours of the same names; stderr also takes what belljar itself says */
+	struct outlet
+		*to[STREAM_MAX]; /* the same one where both are one file: else one could cut into the other */
 	struct outlet events;
 	struct inlet in;
 	int events_fd; /* -1: no --events */
@@ -52,7 +54,7 @@ struct session {
 
 static void say(struct session *s, const char *text)
 {
-	struct outlet *o = &s->out[STREAM_STDERR];
+	struct outlet *o = s->to[STREAM_STDERR];
 
 	if (s->line_open)
 		outlet_add(o, "\n", 1);
@@ -84,11 +86,11 @@ static void pass(struct session *s, enum stream stream, const char *bytes, size_
 	if (!s->passes[stream])
 		return;
 	if (!s->scrubbed[stream]) {
-		outlet_add(&s->out[stream], bytes, len);
+		outlet_add(s->to[stream], bytes, len);
 		return;
 	}
 	const struct buf *text = passage_add(&s->passage[stream], bytes, len);
-	outlet_add(&s->out[stream], text->data, text->len);
+	outlet_add(s->to[stream], text->data, text->len);
 	if (text->len)
 		s->line_open = text->data[text->len - 1] != '\n';
 }
@@ -388,6 +390,14 @@ static int open_events(const char *word, int *ret, struct err *e)
 
 /* ---- the run ---- */
 
+static bool is_one_file(int a, int b)
+{
+	struct stat at, bt;
+
+	return fstat(a, &at) == 0 && fstat(b, &bt) == 0 && at.st_dev == bt.st_dev && at.st_ino == bt.st_ino &&
+	       !S_ISREG(at.st_mode); /* of a file each may have a place of its own */
+}
+
 static void open_outlets(struct session *s)
 {
 	const struct request *q = s->q;
@@ -399,8 +409,11 @@ static void open_outlets(struct session *s)
 		bool taken = s->events_fd == fd; /* the events have it to themselves */
 		s->scrubbed[i] = isatty(fd);
 		passage_init(&s->passage[i], q->look.ascii, q->look.color, s->tally.removed);
+		s->to[i] = &s->out[i];
 		outlet_open(&s->out[i], taken ? -1 : fd, s->loop, on_moved, s);
 	}
+	if (s->out[STREAM_STDOUT].fd >= 0 && is_one_file(STDOUT_FILENO, STDERR_FILENO))
+		s->to[STREAM_STDERR] = s->to[STREAM_STDOUT];
 	outlet_open(&s->events, s->events_fd, s->loop, on_moved, s);
 }
 
