@@ -139,6 +139,18 @@ static size_t inspect_ending(struct inspection *in, const uint8_t *p, const uint
 	return n;
 }
 
+/* Nearly all of any code: printable ASCII, in which there is nothing to find. */
+static size_t inspect_plain(struct inspection *in, const uint8_t *p, const uint8_t *end)
+{
+	const uint8_t *from = p;
+	while (p < end && *p >= ' ' && *p < 0x7f)
+		p++;
+	size_t run = (size_t) (p - from);
+	in->length += run;
+	in->selected = in->selected && run == 0;
+	return run;
+}
+
 void text_inspect(const char *code, size_t len, struct text_findings *ret)
 {
 	const uint8_t *p = (const uint8_t *) code, *end = p + len;
@@ -151,11 +163,11 @@ void text_inspect(const char *code, size_t len, struct text_findings *ret)
 	}
 	while (p < end) {
 		uint32_t rune;
-		size_t ending = inspect_ending(&in, p, end);
-		if (ending > 0) {
-			p += ending;
+		p += inspect_plain(&in, p, end);
+		size_t ending = p < end ? inspect_ending(&in, p, end) : 0;
+		p += ending;
+		if (p == end || ending > 0)
 			continue;
-		}
 		int n = rune_decode(p, (size_t) (end - p), &rune);
 		if (n > 0) {
 			inspect_rune(&in, rune);

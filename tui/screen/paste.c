@@ -28,6 +28,10 @@ void paste_done(struct paste *p)
 static size_t until_mark(struct paste *p, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
+		const char *next = p->matched ? bytes + i : memchr(bytes + i, end_mark[0], len - i);
+		if (!next)
+			break;
+		i = (size_t) (next - bytes);
 		if (bytes[i] == end_mark[p->matched])
 			p->matched++;
 		else
