@@ -18,6 +18,8 @@ enum rune_class rune_class(uint32_t rune)
 {
 	if (rune - 0x20 < 0x7f - 0x20)
 		return RUNE_NARROW;
+	if (rune < 0xa0)
+		return RUNE_CONTROL;
 	size_t low = 0, high = ARRAY_LEN(class_starts); /* the row is in [low, high) */
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;

@@ -387,6 +387,10 @@ static size_t feed(struct scrub *s, const uint8_t *p, size_t len, struct buf *ou
 	uint32_t rune = NOT_A_RUNE;
 	size_t waiting = s->in.raw_len, more = sizeof(raw) - waiting < len ? sizeof(raw) - waiting : len;
 
+	if (waiting == 0 && p[0] < 0x80) { /* most of any sequence */
+		rune_in(s, p[0], p, 1, out);
+		return 1;
+	}
 	memcpy(raw, s->in.raw, waiting);
 	memcpy(raw + waiting, p, more);
 	int n = rune_decode(raw, waiting + more, &rune);
