@@ -115,20 +115,62 @@ static const char *other_text(struct decoded *ret, const unsigned char *bytes, s
 	return len ? keepf(ret, "0x%s", text) : NULL;
 }
 
+union any_address {
+	sa_family_t family;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_un un;
+	struct sockaddr_nl nl;
+	struct sockaddr_vm vm;
+	struct sockaddr_ll ll;
+	struct sockaddr_alg alg;
+	unsigned char byte[sizeof(struct sockaddr_storage)];
+};
+
+static void inet_text(struct decoded *ret, const struct sockaddr_in *in, struct decode_addr *to)
+{
+	char text[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+	to->address = keep(ret, text, strlen(text));
+	to->port = ntohs(in->sin_port);
+}
+
+/* What is no internet's and has no path. */
+static void plain_text(struct decoded *ret, const union any_address *a, size_t len, struct decode_addr *to)
+{
+	switch (a->family) {
+	case AF_NETLINK:
+		if (len >= sizeof(a->nl))
+			to->address = keepf(ret, "pid %u, groups 0x%x", a->nl.nl_pid, a->nl.nl_groups);
+		break;
+	case AF_VSOCK:
+		if (len < sizeof(a->vm))
+			break;
+		to->address =
+			a->vm.svm_cid == VMADDR_CID_ANY ? "any CID" : keepf(ret, "CID %u", a->vm.svm_cid);
+		to->port = a->vm.svm_port;
+		break;
+	case AF_PACKET:
+		if (len >= offsetof(struct sockaddr_ll, sll_addr))
+			to->address = keepf(ret, "interface %d, protocol 0x%04x", a->ll.sll_ifindex,
+					    ntohs(a->ll.sll_protocol));
+		break;
+	case AF_ALG:
+		if (len >= sizeof(a->alg))
+			to->address = keepf(ret, "%.*s %.*s", (int) sizeof(a->alg.salg_type),
+					    (const char *) a->alg.salg_type, (int) sizeof(a->alg.salg_name),
+					    (const char *) a->alg.salg_name);
+		break;
+	default:
+		to->address = other_text(ret, a->byte + sizeof(a->family), len - sizeof(a->family));
+		break;
+	}
+}
+
 void address_decode(struct decoded *ret, pid_t pid, const void *bytes, size_t len, struct decode_addr *to)
 {
-	union {
-		sa_family_t family;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-		struct sockaddr_un un;
-		struct sockaddr_nl nl;
-		struct sockaddr_vm vm;
-		struct sockaddr_ll ll;
-		struct sockaddr_alg alg;
-		unsigned char byte[sizeof(struct sockaddr_storage)];
-	} a = { 0 };
-	char text[INET_ADDRSTRLEN];
+	union any_address a = { 0 };
 
 	*to = (struct decode_addr){ .family = "?", .port = -1 };
 	if (len < sizeof(a.family))
@@ -140,11 +182,8 @@ void address_decode(struct decoded *ret, pid_t pid, const void *bytes, size_t le
 	case AF_UNSPEC: /* none, on purpose: it takes a peer away */
 		break;
 	case AF_INET:
-		if (len < sizeof(a.in))
-			break;
-		inet_ntop(AF_INET, &a.in.sin_addr, text, sizeof(text));
-		to->address = keep(ret, text, strlen(text));
-		to->port = ntohs(a.in.sin_port);
+		if (len >= sizeof(a.in))
+			inet_text(ret, &a.in, to);
 		break;
 	case AF_INET6: /* the kernel takes it without the scope too (RFC 2133) */
 		if (len >= offsetof(struct sockaddr_in6, sin6_scope_id))
@@ -153,30 +192,8 @@ void address_decode(struct decoded *ret, pid_t pid, const void *bytes, size_t le
 	case AF_UNIX:
 		to->address = unix_text(ret, pid, &a.un, len < sizeof(a.un) ? len : sizeof(a.un));
 		break;
-	case AF_NETLINK:
-		if (len >= sizeof(a.nl))
-			to->address = keepf(ret, "pid %u, groups 0x%x", a.nl.nl_pid, a.nl.nl_groups);
-		break;
-	case AF_VSOCK:
-		if (len < sizeof(a.vm))
-			break;
-		to->address = a.vm.svm_cid == VMADDR_CID_ANY ? "any CID" : keepf(ret, "CID %u", a.vm.svm_cid);
-		to->port = a.vm.svm_port;
-		break;
-	case AF_PACKET:
-		if (len >= offsetof(struct sockaddr_ll, sll_addr))
-			to->address = keepf(ret, "interface %d, protocol 0x%04x", a.ll.sll_ifindex,
-					    ntohs(a.ll.sll_protocol));
-		break;
-	case AF_ALG:
-		if (len >= sizeof(a.alg))
-			to->address = keepf(ret, "%.*s %.*s", (int) sizeof(a.alg.salg_type),
-					    (const char *) a.alg.salg_type, (int) sizeof(a.alg.salg_name),
-					    (const char *) a.alg.salg_name);
-		break;
 	default:
-		to->address = other_text(ret, a.byte + sizeof(a.family), len - sizeof(a.family));
-		break;
+		plain_text(ret, &a, len, to);
 	}
 }
 
