@@ -267,3 +267,23 @@ void meter_emit(struct meter *m, const struct instance *i, struct feed *s)
 	m->last_written = m->written;
 	feed_emit(s, &ev);
 }
+
+#define READINGS 5
+
+/*
+ * The sizes of the processes are read one after the other, and a page that several share counts in each by its part: what
+ * was the whole of it in the first is an eighth in the last when seven were forked meanwhile, so that the sum is of no
+ * moment at all. A sum that is over is believed when no process came while it was made, or when it was over each of
+ * several times: a program that forks for ever gains nothing.
+ */
+bool meter_memory_over(struct meter *m, const struct instance *i, uint64_t limit)
+{
+	meter_read(m, i);
+	for (int k = 0; k < READINGS && m->memory > limit; k++) {
+		uint64_t before = meter_tasks(m, i);
+		meter_read(m, i);
+		if (meter_tasks(m, i) <= before)
+			break;
+	}
+	return m->memory > limit;
+}

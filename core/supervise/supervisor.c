@@ -262,8 +262,7 @@ static void on_memory(void *arg)
 	struct supervisor *v = arg;
 	uint64_t limit = v->launch->policy->limit[LIMIT_MEMORY];
 	char text[24];
-	meter_read(&v->meter, &v->inst);
-	if (v->meter.memory <= limit || v->state != RUN_RUNNING)
+	if (v->state != RUN_RUNNING || !meter_memory_over(&v->meter, &v->inst, limit))
 		return;
 	supervisor_limit(v, LIMIT_MEMORY, BASIS_SAMPLED, "%s over the tree by proportional size",
 			 format_bytes(v->meter.memory, text, sizeof(text)));

@@ -132,6 +132,8 @@ struct meter {
 void meter_start(struct meter *m, const struct instance *i);
 void meter_read(struct meter *m, const struct instance *i);
 void meter_emit(struct meter *m, const struct instance *i, struct feed *s);
+/* meter_memory_over: reads, and again where what was read may be of no one moment. */
+bool meter_memory_over(struct meter *m, const struct instance *i, uint64_t limit);
 uint64_t meter_tasks(const struct meter *m, const struct instance *i); /* without ours */
 
 /* ---- tree.c: the processes of a run ---- */

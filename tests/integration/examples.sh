@@ -91,8 +91,8 @@ path=$PATH
 mkdir "$scratch/bin" && ln -s "$BELLJAR" "$scratch/bin/belljar"
 export PATH=$scratch/bin:$path
 
-is 'every example has a command, or belongs to one that has; lessons have a screen' \
-	"$(cd "$here/examples" && grep -rL --include='*.py' --exclude-dir=lessons '^# \$ ' . | sort)" ./run-tests/prices.py
+is 'every example has a command, or belongs to one that has; lessons have a screen, attacks a subcommand' \
+	"$(cd "$here/examples" && grep -rL --include='*.py' --exclude-dir=lessons --exclude-dir=attacks '^# \$ ' . | sort)" ./run-tests/prices.py
 ok 'the presets of the examples are without fault' \
 	belljar preset check data-analysis test-runner classroom research
 

@@ -4,18 +4,14 @@
  * how that is known, or that it was not run, which is never a pass. What a start costs at each level stands beside, so
  * that stopping power and price are read together.
  */
-#include <errno.h>
+#include "tui/screen/attacks.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include "core/base/base.h"
 #include "core/model/model.h"
-#include "core/suite/suite.h"
-#include "tui/screen/app.h"
-#include "tui/screen/pick.h"
-#include "tui/screen/reader.h"
 #include "tui/screen/spawned.h"
 
 #define WIDE          110
@@ -23,195 +19,9 @@
 #define EVIDENCE_ROWS 8
 #define LABEL_COLUMNS 11 /* of the evidence */
 
-enum cell_state { CELL_NEVER, CELL_QUEUED, CELL_RUNNING, CELL_KNOWN };
-
-struct attacks {
-	struct manifest *manifest; /* NULL: it cannot be read, and why */
-	char *fault;
-	char **presets;
-	struct cell *cells; /* attack-major, all of them, whichever were replayed last */
-	enum cell_state *states;
-	struct pick pick; /* of attacks */
-	size_t column;
-	struct suite_run *run; /* NULL: nothing is replayed */
-	size_t done, wanted;
-	char progress[200];
-	struct reader text; /* the evidence of the chosen cell, or the start costs */
-	size_t told;        /* the cell that it is of, + 1; 0: to be told anew */
-	bool full, costs;
-	struct spawned *bench;
-	struct buf bench_text;
-};
-
-/* The levels that this version has, weakest first: where every person begins to compare. */
-static char **levels(void)
-{
-	static const char *const ladder[] = { "subprocess", "namespaces", "microvm" };
-	char **known = preset_names(), **found = NULL;
-
-	for (size_t i = 0; i < ARRAY_LEN(ladder); i++)
-		if (strv_has(known, ladder[i]))
-			found = strv_add(found, ladder[i]);
-	strv_free(known);
-	return found;
-}
-
-static void make_cells(struct attacks *s)
-{
-	size_t count = s->manifest ? s->manifest->attack_count * strv_len(s->presets) : 0;
-
-	free(s->cells);
-	free(s->states);
-	s->cells = xcalloc(count + 1, sizeof(*s->cells));
-	s->states = xcalloc(count + 1, sizeof(*s->states));
-	s->column = s->told = 0;
-}
-
-static struct attacks *mine(struct app *app)
-{
-	struct attacks *s = app->own[VIEW_ATTACKS];
-	struct err e;
-
-	if (s)
-		return s;
-	app->own[VIEW_ATTACKS] = s = xcalloc(1, sizeof(*s));
-	s->presets = levels();
-	if (manifest_load(NULL, &s->manifest, &e) < 0)
-		s->fault = xstrdup(e.text);
-	make_cells(s);
-	return s;
-}
-
-static void end_run(struct app *app, struct attacks *s)
-{
-	if (s->run)
-		loop_unwatch_fd(app->loop, suite_fd(s->run));
-	s->run = suite_free(s->run);
-	size_t count = s->manifest ? s->manifest->attack_count * strv_len(s->presets) : 0;
-	for (size_t i = 0; i < count; i++)
-		if (s->states[i] == CELL_QUEUED || s->states[i] == CELL_RUNNING)
-			s->states[i] = CELL_NEVER;
-	s->progress[0] = '\0';
-	s->told = 0;
-	app_dirty(app);
-}
-
-static void done(struct app *app)
-{
-	struct attacks *s = app->own[VIEW_ATTACKS];
-
-	if (!s)
-		return;
-	end_run(app, s);
-	spawned_free(s->bench);
-	buf_done(&s->bench_text);
-	reader_done(&s->text);
-	manifest_free(s->manifest);
-	strv_free(s->presets);
-	free(s->fault);
-	free(s->cells);
-	free(s->states);
-	free(s);
-	app->own[VIEW_ATTACKS] = NULL;
-}
-
-static size_t cell_index(const struct attacks *s, size_t attack, size_t preset)
-{
-	return attack * strv_len(s->presets) + preset;
-}
-
 static size_t chosen(const struct attacks *s)
 {
-	return cell_index(s, s->pick.selected, s->column);
-}
-
-/* ---- replaying ---- */
-
-/* Where an attack and a preset of the replay stand in the whole. */
-static bool place_of(const struct attacks *s, size_t attack, size_t preset, size_t *ret_cell)
-{
-	const struct manifest *m = suite_manifest(s->run);
-	const char *name = m->attacks[attack].name, *level = suite_presets(s->run)[preset];
-
-	for (size_t a = 0; a < s->manifest->attack_count; a++)
-		for (size_t p = 0; p < strv_len(s->presets); p++)
-			if (strcmp(s->manifest->attacks[a].name, name) == 0 &&
-			    strcmp(s->presets[p], level) == 0) {
-				*ret_cell = cell_index(s, a, p);
-				return true;
-			}
-	return false;
-}
-
-static void take(struct app *app, struct attacks *s, const struct suite_msg *msg)
-{
-	const char *title = suite_manifest(s->run)->attacks[msg->attack].title;
-	size_t at;
-
-	if (msg->step == SUITE_CONTROL) {
-		snprintf(s->progress, sizeof(s->progress), "Control of %s: does it work without a sandbox?",
-			 title);
-	} else if (msg->step == SUITE_CONTROLLED && !msg->control_worked) {
-		app_warn(app, "Control of %s: %s", title, msg->text);
-	} else if (msg->step == SUITE_CELL && place_of(s, msg->attack, msg->preset, &at)) {
-		s->states[at] = CELL_RUNNING;
-		snprintf(s->progress, sizeof(s->progress), "%s under %s", title,
-			 suite_presets(s->run)[msg->preset]);
-	} else if (msg->step == SUITE_CELL_DONE && place_of(s, msg->attack, msg->preset, &at)) {
-		s->states[at] = CELL_KNOWN;
-		s->cells[at] = msg->cell;
-		s->done++;
-		s->told = 0;
-	} else if (msg->step == SUITE_ERROR) {
-		app_warn(app, "The suite ended: %s", msg->text);
-	}
-}
-
-static void on_message(void *arg, uint32_t events)
-{
-	struct app *app = arg;
-	struct attacks *s = mine(app);
-	struct suite_msg msg;
-	int r;
-
-	(void) events;
-	while ((r = suite_next(s->run, &msg)) > 0)
-		take(app, s, &msg);
-	if (r < 0)
-		end_run(app, s);
-	app_dirty(app);
-}
-
-/* `attack` and `preset` may be NULL: all of them. */
-static void replay(struct app *app, const char *attack, const char *preset)
-{
-	struct attacks *s = mine(app);
-	const char *const only[] = { attack, NULL }, *const one[] = { preset, NULL };
-	struct suite_want want = { .presets = preset ? one : (const char *const *) s->presets,
-				   .only = attack ? only : NULL };
-	struct err e;
-
-	if (s->run || app->run) {
-		app_warn(app, "A run lives: ^C stops it.");
-		return;
-	}
-	int r = suite_start(&want, &s->run, &e);
-	if (r == 0 && (r = loop_watch_fd(app->loop, suite_fd(s->run), EPOLLIN, on_message, app, &e)) < 0)
-		end_run(app, s);
-	if (r < 0) {
-		app_warn(app, "Not run: %s", e.text);
-		return;
-	}
-	s->done = s->wanted = 0;
-	for (size_t a = 0; a < suite_manifest(s->run)->attack_count; a++)
-		for (size_t p = 0; suite_presets(s->run)[p]; p++) {
-			size_t at;
-			if (place_of(s, a, p, &at))
-				s->states[at] = CELL_QUEUED;
-			s->wanted++;
-		}
-	s->told = 0;
-	app_dirty(app);
+	return attacks_cell(s, s->pick.selected, s->column);
 }
 
 /* ---- the text beside the matrix ---- */
@@ -246,7 +56,7 @@ static void tell_cell(const struct attacks *s, struct buf *out)
 
 static void tell(struct app *app)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 	struct buf out = { 0 };
 
 	if (s->told == chosen(s) + 1)
@@ -273,7 +83,7 @@ static void draw_cell(const struct attacks *s, const struct pane *at, size_t att
 							   [CELL_CONTAINED] = ROLE_TEXT,
 							   [CELL_NOT_RUN] = ROLE_UNKNOWN,
 							   [CELL_INCONCLUSIVE] = ROLE_UNKNOWN };
-	size_t i = cell_index(s, attack, preset);
+	size_t i = attacks_cell(s, attack, preset);
 	const struct cell *c = &s->cells[i];
 	bool known = s->states[i] == CELL_KNOWN;
 	const char *word = known                          ? cell_verdict_name(c->verdict)
@@ -301,7 +111,7 @@ static void draw_total(const struct attacks *s, const struct pane *row, int at, 
 	size_t stopped = 0, known = 0;
 
 	for (size_t a = 0; a < s->manifest->attack_count; a++) {
-		size_t i = cell_index(s, a, preset);
+		size_t i = attacks_cell(s, a, preset);
 		known += s->states[i] == CELL_KNOWN;
 		stopped += s->states[i] == CELL_KNOWN &&
 			   (s->cells[i].verdict == CELL_STOPPED || s->cells[i].verdict == CELL_CONTAINED);
@@ -315,7 +125,7 @@ static void draw_total(const struct attacks *s, const struct pane *row, int at, 
 
 static void draw_matrix(struct app *app, const struct pane *pane)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 	int title = title_columns(s, pane->columns), row = 0;
 
 	for (size_t p = 0; p < strv_len(s->presets); p++) {
@@ -348,7 +158,7 @@ static void draw_matrix(struct app *app, const struct pane *pane)
 
 static void draw(struct app *app, const struct pane *body)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 	bool wide = body->columns >= WIDE, small = body->rows < 14;
 	int rows = body->rows - 4 - (int) (s->manifest ? s->manifest->attack_count + 2 : 2);
 	struct section matrix = { .title = "Attack x isolation", .rows = -1, .focus = !s->full };
@@ -389,7 +199,7 @@ static void draw(struct app *app, const struct pane *body)
 
 static void status(struct app *app, const struct pane *row)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 	size_t known = 0, wrong = 0,
 	       count = s->manifest ? s->manifest->attack_count * strv_len(s->presets) : 0;
 
@@ -411,7 +221,7 @@ static void status(struct app *app, const struct pane *row)
 
 static void sentence(struct app *app, struct buf *out)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 
 	if (s->run)
 		buf_printf(out, "%s", s->progress);
@@ -424,7 +234,7 @@ static void sentence(struct app *app, struct buf *out)
 
 static void move(struct app *app, enum move move)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 	size_t columns = strv_len(s->presets);
 
 	if (s->full || s->costs)
@@ -439,12 +249,12 @@ static void move(struct app *app, enum move move)
 
 static bool find(struct app *app, const char *text, bool back)
 {
-	return reader_find(&mine(app)->text, text, back);
+	return reader_find(&attacks_state(app)->text, text, back);
 }
 
 static bool back(struct app *app)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 	bool open = s->full || s->costs;
 
 	s->full = s->costs = false;
@@ -456,7 +266,7 @@ static bool back(struct app *app)
 
 static bool ready(struct app *app)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 
 	if (!s->manifest || !s->manifest->attack_count || !strv_len(s->presets))
 		app_warn(app, "There is nothing to replay: is belljar installed whole?");
@@ -465,32 +275,32 @@ static bool ready(struct app *app)
 
 static void attack_cell(struct app *app, const char *argument)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 
 	(void) argument;
 	if (ready(app))
-		replay(app, s->manifest->attacks[s->pick.selected].name, s->presets[s->column]);
+		attacks_replay(app, s->manifest->attacks[s->pick.selected].name, s->presets[s->column]);
 }
 
 static void attack_row(struct app *app, const char *argument)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 
 	(void) argument;
 	if (ready(app))
-		replay(app, s->manifest->attacks[s->pick.selected].name, NULL);
+		attacks_replay(app, s->manifest->attacks[s->pick.selected].name, NULL);
 }
 
 static void attack_all(struct app *app, const char *argument)
 {
 	(void) argument;
 	if (ready(app))
-		replay(app, NULL, NULL);
+		attacks_replay(app, NULL, NULL);
 }
 
 static void stop(struct app *app, const char *argument)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 
 	(void) argument;
 	if (!s->run) {
@@ -498,13 +308,13 @@ static void stop(struct app *app, const char *argument)
 		app_say(app, "Nothing runs. q leaves; so does a second ^C.");
 		return;
 	}
-	end_run(app, s);
+	attacks_stop(app);
 	app_say(app, "Stopped; what had not run is not known.");
 }
 
 static void evidence(struct app *app, const char *argument)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 
 	(void) argument;
 	s->full = !s->full;
@@ -514,7 +324,7 @@ static void evidence(struct app *app, const char *argument)
 
 static void choose(struct app *app, const char *argument)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 	char **names = strv_split(argument);
 	struct err e = { 0 };
 
@@ -533,7 +343,7 @@ static void choose(struct app *app, const char *argument)
 		} else {
 			strv_free(s->presets);
 			s->presets = take_ptr(&names);
-			make_cells(s);
+			attacks_make_cells(s);
 		}
 	}
 	strv_free(names);
@@ -541,7 +351,7 @@ static void choose(struct app *app, const char *argument)
 
 static void open_recording(struct app *app, const char *argument)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 	struct err e;
 
 	(void) argument;
@@ -560,7 +370,7 @@ static void open_recording(struct app *app, const char *argument)
 
 static void on_bench(struct app *app, const char *output, size_t len, int status)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 
 	s->bench = NULL;
 	s->bench_text.len = 0;
@@ -573,7 +383,7 @@ static void on_bench(struct app *app, const char *output, size_t len, int status
 
 static void costs(struct app *app, const char *argument)
 {
-	struct attacks *s = mine(app);
+	struct attacks *s = attacks_state(app);
 	struct err e;
 
 	(void) argument;
@@ -628,5 +438,5 @@ const struct view attacks_view = {
 	.move = move,
 	.find = find,
 	.back = back,
-	.done = done,
+	.done = attacks_done,
 };
