@@ -121,6 +121,19 @@ static bool must_wait(const struct inlet *i)
 	return i->in.terminal && ((foreground >= 0 && foreground != getpgrp()) || unread(i->to) > 0);
 }
 
+/* Takes the key for us out of what was read. Returns what is left. */
+static size_t without_escape(struct inlet *i, size_t len)
+{
+	size_t kept = 0;
+
+	for (size_t k = 0; k < len; k++)
+		if (i->escape && i->in.data[k] == INLET_ESCAPE)
+			i->escape(i->arg);
+		else
+			i->in.data[kept++] = i->in.data[k];
+	return kept;
+}
+
 /* 1: there is something to write; 0: wait until `from` has more; -1: it has ended. */
 static int fill(struct inlet *i)
 {
@@ -130,7 +143,7 @@ static int fill(struct inlet *i)
 		return 0;
 	if (n <= 0)
 		return -1;
-	i->in.have = (size_t) n;
+	i->in.have = without_escape(i, (size_t) n);
 	i->in.sent = 0;
 	return 1;
 }

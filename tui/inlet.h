@@ -13,8 +13,13 @@
 struct err;
 struct loop;
 
+#define INLET_ESCAPE '\x1d' /* ^], as telnet(1) has it */
+
 struct inlet {
 	int from, to; /* `to` is -1 when nothing is copied, or not any more */
+	/* From a raw terminal: the key that is for us and goes no further, and what it does. NULL: there is none. */
+	void (*escape)(void *arg);
+	void *arg;
 	struct {
 		struct loop *loop;
 		char *data;

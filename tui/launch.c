@@ -334,6 +334,7 @@ static int fill(const struct request *q, struct launch *l, char ***notes, struct
 	l->no_record = q->no_record;
 	l->best_effort = q->best_effort;
 	l->canary = q->canary;
+	l->tty = q->tty;
 	return add_stdin(q, l, e);
 }
 

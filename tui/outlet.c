@@ -145,3 +145,50 @@ void outlet_close(struct outlet *o)
 		close_fd(&o->fd);
 	o->fd = -1;
 }
+
+/* ---- the descriptor of --events ---- */
+
+/* A number is a descriptor that the caller opened for us; 0 is no place to write to, 1 and 2 are checked for clashes. */
+static int events_descriptor(const char *word, uint64_t number, int *ret, struct err *e)
+{
+	int flags = number <= INT32_MAX ? fcntl((int) number, F_GETFL) : -1;
+
+	if (number == STDIN_FILENO)
+		return err_say(e, EINVAL,
+			       "--events: descriptor 0 is standard input; a file of that name is ./%s", word);
+	if (flags < 0)
+		return err_say(e, EBADF, "--events: descriptor %s is not open; a file of that name is ./%s",
+			       word, word);
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return err_say(e, EBADF, "--events: descriptor %s is open for reading only", word);
+	*ret = (int) number;
+	return 0;
+}
+
+/* What exists is never written over, unless it is made to be written to; the new file is the user's alone. */
+static int events_file(const char *path, int *ret, struct err *e)
+{
+	struct stat st;
+	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+
+	if (stat(path, &st) == 0 && !S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+		return err_say(e, EEXIST, "--events: %s is there already, and is not written over", path);
+	if (access(path, F_OK) != 0)
+		flags |= O_CREAT | O_EXCL | O_NOFOLLOW;
+	int fd = open(path, flags, 0600); /* of a FIFO: waits for its reader, as the shell does */
+	if (fd < 0)
+		return err_set(e, errno, "--events: cannot open %s", path);
+	*ret = fd;
+	return 0;
+}
+
+int outlet_find(const char *word, int *ret, struct err *e)
+{
+	uint64_t number;
+
+	if (!word)
+		return 0;
+	if (str_to_u64(word, &number) == 0)
+		return events_descriptor(word, number, ret, e);
+	return events_file(word, ret, e);
+}

@@ -33,3 +33,8 @@ size_t outlet_waiting(const struct outlet *o);                   /* bytes that a
 bool outlet_behind(const struct outlet *o);                      /* so many of them that the source should wait */
 void outlet_give_up(struct outlet *o);                           /* drops what waits, and all that comes */
 void outlet_close(struct outlet *o);                             /* accepts one that was never opened but zeroed */
+
+/* outlet_find: what --events names: a descriptor that is open, or a new file, a FIFO, a device. NULL: nothing, *ret stays.
+ * Gives: *ret, which is the caller's own only above standard error. */
+struct err;
+int outlet_find(const char *word, int *ret, struct err *e);

@@ -129,7 +129,7 @@ const struct option_row request_options[] = {
 	  FIELD(env) },
 	{ .name = "events",
 	  .argument = "FILE|FD",
-	  .help = "events as JSON Lines, while they happen",
+	  .help = "as JSON Lines",
 	  .man = "Write each event as a line of JSON while it happens: to a new file (mode 0600), a FIFO or "
 		 "a device, or to "
 		 "an open descriptor by number. On descriptor 1 or 2 the events stand in for what would else "
@@ -182,6 +182,13 @@ const struct option_row request_options[] = {
 		 "sent, is not seen.",
 	  .set = option_set_flag,
 	  FIELD(canary) },
+	{ .name = "tty",
+	  .help = "its own terminal",
+	  .man = "Give the target a terminal of its own, never yours: its standard input, output and error. Keys go to "
+		 "it, ^C too; ^] stops the run, ^] again kills it. Its size follows yours. What it prints is one "
+		 "stream.",
+	  .set = option_set_flag,
+	  FIELD(tty) },
 	{ .name = "best-effort",
 	  .help = "run though weaker",
 	  .man = "Run even where this machine cannot hold all that the "
@@ -242,10 +249,6 @@ const struct option_row request_options[] = {
 	  .hidden = true,
 	  .argument = "HOST:PORT",
 	  .help = "network destinations by name",
-	  .set = refuse_later },
-	{ .name = "tty",
-	  .hidden = true,
-	  .help = "a terminal of its own for the target",
 	  .set = refuse_later },
 	{ 0 },
 };

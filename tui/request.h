@@ -15,7 +15,7 @@ struct request {
 	uint64_t limit[LIMIT_MAX];
 	bool limited[LIMIT_MAX]; /* the limit was given here, and goes before the preset's */
 	char **inputs, **env, **pass;
-	bool json, quiet, verbose, no_record, best_effort, canary, help, help_man;
+	bool json, quiet, verbose, no_record, best_effort, tty, canary, help, help_man;
 	const char *file; /* FILE, "-", or NULL */
 	char **argv;      /* what follows "--", or NULL */
 };

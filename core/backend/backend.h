@@ -69,7 +69,9 @@ struct instance {
 	bool program_missing;      /* the start failed as there is no such program: 127, or 126 for EACCES */
 	uid_t target_uid;          /* on this host */
 	gid_t target_gid;
-	int in_fd, out_fd, err_fd; /* our ends of the target's pipes; -1 */
+	int in_fd, out_fd, err_fd; /* our ends of the target's pipes; -1. With a terminal: its master, twice, and -1 */
+	int tty_fd;                /* the target's terminal, held so that it does not hang up in between; -1: it has none */
+	char tty_path[40];
 	int notify_fd;             /* the seccomp listener, or -1 */
 	int sync_fd;               /* the start socket: errors of the start, and the reaper's last word */
 	int proc_dirfd;            /* the run's own /proc; -1: its processes are our descendants in ours */

@@ -34,6 +34,7 @@ void instance_init(struct instance *i, const struct backend *b, const struct lau
 		.in_fd = -1,
 		.out_fd = -1,
 		.err_fd = -1,
+		.tty_fd = -1,
 		.notify_fd = -1,
 		.sync_fd = -1,
 		.proc_dirfd = -1,
@@ -136,12 +137,19 @@ static void ends_close(struct ends *s)
 	}
 }
 
-static int ends_open(struct ends *s, int stdin_fd, struct err *e)
+/* A terminal is all three. */
+static int ends_tty(struct ends *s, int tty_fd, struct err *e)
+{
+	for (int k = 0; k < 3; k++)
+		if ((s->child[k] = fcntl(tty_fd, F_DUPFD_CLOEXEC, 3)) < 0)
+			return err_set(e, errno, "open the target's terminal");
+	return 0;
+}
+
+static int ends_pipes(struct ends *s, int stdin_fd, struct err *e)
 {
 	int p[2];
 	struct stat st;
-	for (int k = 0; k < 4; k++)
-		s->child[k] = s->ours[k] = -1;
 	/* The target may write to what it is given to read: a terminal would take its escapes, and a file its bytes, by
 	 * /proc/self/fd/0 even where the descriptor is for reading alone. A pipe has nothing behind it. */
 	if (stdin_fd >= 0 && (fstat(stdin_fd, &st) < 0 || !S_ISFIFO(st.st_mode)))
@@ -159,6 +167,17 @@ static int ends_open(struct ends *s, int stdin_fd, struct err *e)
 			     O_NONBLOCK); /* our end alone: the flag is the end's, not the pipe's */
 		(void) fcntl(p[1], F_SETPIPE_SZ, 1 << 20); /* fewer wake-ups under a flood; refused is fine */
 	}
+	return 0;
+}
+
+static int ends_open(struct ends *s, const struct instance *i, struct err *e)
+{
+	int p[2];
+	for (int k = 0; k < 4; k++)
+		s->child[k] = s->ours[k] = -1;
+	int r = i->tty_fd >= 0 ? ends_tty(s, i->tty_fd, e) : ends_pipes(s, i->launch->stdin_fd, e);
+	if (r < 0)
+		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p) < 0)
 		return err_set(e, errno, "make the start socket");
 	s->ours[3] = p[0];
@@ -276,13 +295,14 @@ static int child_await(struct instance *i, struct err *e)
 int child_start(struct instance *i, struct confinement *c, struct err *e)
 {
 	struct ends s;
-	int r = ends_open(&s, i->launch->stdin_fd, e);
+	int r = ends_open(&s, i, e);
 	if (r < 0)
 		goto out;
 	c->in_fd = s.child[0];
 	c->out_fd = s.child[1];
 	c->err_fd = s.child[2];
 	c->sync_fd = s.child[3];
+	c->terminal = i->tty_fd >= 0;
 	i->target_uid = c->host_uid;
 	i->target_gid = c->host_gid;
 	/* Our ends must not live on in the child: it would never see that we are gone. All are O_CLOEXEC, but the
@@ -291,8 +311,10 @@ int child_start(struct instance *i, struct confinement *c, struct err *e)
 		goto out;
 	for (int k = 0; k < 4; k++)
 		close_fd(&s.child[k]);
-	i->out_fd = take_fd(&s.ours[1]);
-	i->err_fd = take_fd(&s.ours[2]);
+	if (i->tty_fd < 0) {
+		i->out_fd = take_fd(&s.ours[1]);
+		i->err_fd = take_fd(&s.ours[2]);
+	}
 	i->sync_fd = take_fd(&s.ours[3]);
 	i->has_reaper = (c->clone_flags & CLONE_NEWPID) != 0;
 	if (c->clone_flags & CLONE_NEWUSER) {
@@ -360,9 +382,10 @@ int child_end(struct instance *i)
 void instance_done(struct instance *i)
 {
 	i->cgroup = cgroup_remove(i->cgroup);
-	int *const fds[] = { &i->pidfd,       &i->in_fd,        &i->out_fd,      &i->err_fd,
-			     &i->notify_fd,   &i->sync_fd,      &i->proc_dirfd,  &i->root_dirfd,
-			     &i->space_dirfd, &i->output_dirfd, &i->upper_dirfd, &i->project_dirfd };
+	int *const fds[] = { &i->pidfd,        &i->in_fd,       &i->out_fd,       &i->err_fd,
+			     &i->tty_fd,       &i->notify_fd,   &i->sync_fd,      &i->proc_dirfd,
+			     &i->root_dirfd,   &i->space_dirfd, &i->output_dirfd, &i->upper_dirfd,
+			     &i->project_dirfd };
 	for (size_t k = 0; k < ARRAY_LEN(fds); k++)
 		close_fd(fds[k]);
 	i->argv = strv_free(i->argv);

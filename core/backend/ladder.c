@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NO_MECHANISM "nothing on this machine"
@@ -278,14 +279,14 @@ static bool status_is(const char *status, const char *key, uint64_t want, int ba
 }
 
 /* The seventh field of /proc/PID/stat; the second may hold anything up to its last parenthesis. */
-static bool terminal_none(pid_t pid)
+static int terminal_number(pid_t pid)
 {
 	char path[40], stat[1024];
 	int tty_nr = -1;
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	const char *after =
 		file_read_small(AT_FDCWD, path, stat, sizeof(stat)) > 0 ? strrchr(stat, ')') : NULL;
-	return after && sscanf(after, ") %*c %*d %*d %*d %d", &tty_nr) == 1 && tty_nr == 0;
+	return after && sscanf(after, ") %*c %*d %*d %*d %d", &tty_nr) == 1 ? tty_nr : -1;
 }
 
 int layers_verify(struct instance *i, const struct seccomp_program *filter, struct err *e)
@@ -313,7 +314,13 @@ int layers_verify(struct instance *i, const struct seccomp_program *filter, stru
 								   : "v2, a group of its own");
 	else
 		instance_layer(i, "cgroup", STATE_UNAVAILABLE, "", "none to be had: limits by other means");
-	if (terminal_none(i->target_pid))
+	struct stat st;
+	int tty_nr = terminal_number(i->target_pid);
+	if (i->tty_fd >= 0 && fstat(i->tty_fd, &st) == 0 && tty_nr > 0 && (dev_t) tty_nr == st.st_rdev)
+		instance_layer(
+			i, "terminal", STATE_ON, "tty_nr in /proc is the one made for it",
+			"a terminal of its own; what it prints is scrubbed before one of yours sees it");
+	else if (tty_nr == 0)
 		instance_layer(
 			i, "terminal", STATE_ON, "tty_nr 0 in /proc",
 			"no controlling terminal; what it prints is scrubbed before one of yours sees it");

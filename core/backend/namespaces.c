@@ -5,6 +5,7 @@
  */
 #include "core/backend/child.h"
 #include "core/backend/stage.h"
+#include "core/backend/terminal.h"
 #include "core/backend/view.h"
 
 #include "core/base/base.h"
@@ -92,6 +93,7 @@ static int namespaces_confine(struct instance *i, struct mount_plan *m, const st
 	const struct policy *p = i->launch->policy;
 	struct landlock_rules rules;
 	view_landlock(&rules, m, p);
+	terminal_landlock(i, &rules);
 	struct confinement c = {
 		.clone_flags = NAMESPACES | (p->network == NETWORK_NONE ? CLONE_NEWNET : 0),
 		.host_uid = target_uid(i->launch),
@@ -134,8 +136,8 @@ static int namespaces_start(const struct launch *l, struct instance *ret, struct
 	int r;
 	if ((r = view_root_check(l->policy, e)) < 0)
 		return r;
-	if ((r = target_uid_check(l, e)) < 0 || (r = command_build(i, &at, &code_path, e)) < 0 ||
-	    (r = ladder_cgroup(i, 1, e)) < 0)
+	if ((r = target_uid_check(l, e)) < 0 || (r = terminal_open(i, e)) < 0 ||
+	    (r = command_build(i, &at, &code_path, e)) < 0 || (r = ladder_cgroup(i, 1, e)) < 0)
 		return r;
 	ladder_build(i, true, true, &ladder);
 	i->want.watch = watch_for(i, false);
@@ -143,8 +145,9 @@ static int namespaces_start(const struct launch *l, struct instance *ret, struct
 	i->network = l->policy->network == NETWORK_NONE
 			     ? (struct network_view){ OUTCOME_UNREACHABLE, LAYER_NET_NS, true, true }
 			     : (struct network_view){ OUTCOME_UNKNOWN, LAYER_NONE, false, false };
-	if ((r = view_plan(&m, l, code_path, &i->canary, e)) >= 0 &&
-	    (r = seccomp_compile(&i->want, &filter, e)) >= 0 && (r = mount_plan_open(&m, e)) >= 0 &&
+	if ((r = view_plan(&m, l, code_path, &i->canary, e)) >= 0)
+		terminal_show(i, &m);
+	if (r >= 0 && (r = seccomp_compile(&i->want, &filter, e)) >= 0 && (r = mount_plan_open(&m, e)) >= 0 &&
 	    (r = namespaces_confine(i, &m, &filter, &ladder, e)) >= 0 &&
 	    (r = view_hold(i, l->project_dir && view_project_by_overlay(l), e)) >= 0 &&
 	    (r = ladder_verify(i, e)) >= 0)

@@ -5,6 +5,7 @@
  */
 #include "core/backend/child.h"
 #include "core/backend/stage.h"
+#include "core/backend/terminal.h"
 #include "core/backend/temp.h"
 
 #include "core/base/base.h"
@@ -151,8 +152,9 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 	const struct target_places at = {
 		.code_dir = l->project_dir ? tmp : work, .cwd = work, .home = home, .tmp = tmp, .user = "user"
 	};
-	if ((r = command_build(i, &at, &code_path, e)) < 0 || (r = code_place(i, code_path, e)) < 0 ||
-	    (r = canaries_place(i, e)) < 0 || (r = ladder_cgroup(i, 0, e)) < 0)
+	if ((r = terminal_open(i, e)) < 0 || (r = command_build(i, &at, &code_path, e)) < 0 ||
+	    (r = code_place(i, code_path, e)) < 0 || (r = canaries_place(i, e)) < 0 ||
+	    (r = ladder_cgroup(i, 0, e)) < 0)
 		return r;
 	ladder_build(i, false, false, &ladder);
 	bool cut_off = l->policy->network == NETWORK_NONE;

@@ -25,6 +25,7 @@ static int confine_target(const struct confinement *c, struct err *e)
 {
 	int r, listener = -1;
 	if ((r = session_start(e)) < 0 ||                             /* no controlling terminal: TIOCSTI has no aim */
+	    (c->terminal && (r = session_terminal(c->in_fd, e)) < 0) || /* but one of its own, where it was asked for */
 	    (r = fds_apply(c, e)) < 0 ||                              /* 0, 1, 2 are pipes; but for one all else is closed */
 	    (r = rlimits_apply(c->rlimits, c->rlimit_count, e)) < 0 || /* after the folders and files are made */
 	    (r = no_new_privs(e)) < 0)                                /* Landlock and seccomp ask for it */

@@ -180,6 +180,7 @@ struct confinement {
 	bool listener;
 	char **argv, **env;               /* argv[0] is the path to execute */
 	int in_fd, out_fd, err_fd;        /* become 0, 1, 2 */
+	bool terminal;                    /* they are one of its own, which becomes its controlling one */
 	int sync_fd;                      /* the child's end of the start socket; see child.c */
 };
 

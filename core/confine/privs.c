@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -65,6 +66,13 @@ int session_start(struct err *e)
 {
 	if (setsid() < 0)
 		return err_set(e, errno, "start a session of its own");
+	return 0;
+}
+
+int session_terminal(int tty_fd, struct err *e)
+{
+	if (ioctl(tty_fd, TIOCSCTTY, 0) < 0)
+		return err_set(e, errno, "take the terminal as its own");
 	return 0;
 }
 

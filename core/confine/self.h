@@ -11,6 +11,7 @@
 int signals_reset(struct err *e);
 int fds_keep(const struct confinement *c, struct err *e);
 int session_start(struct err *e);
+int session_terminal(int tty_fd, struct err *e);
 int fds_apply(const struct confinement *c, struct err *e);
 int rlimits_apply(const struct rlimit_want *want, size_t count, struct err *e);
 int cpus_pin(uint32_t count, struct err *e);

@@ -58,6 +58,7 @@ struct launch {
 	char *output_dir, *project_dir, *record_path;
 	int stdin_fd;                    /* -1: empty; Borrowed until the run has started */
 	bool best_effort, canary, tty, no_record;
+	uint16_t rows, columns;          /* of that terminal (tty); 0: 24, 80 */
 	bool answers;                    /* the front end answers what `on_denied = ask` asks; else it is refused at once */
 };
 

@@ -173,5 +173,7 @@ int output_start(struct supervisor *v, struct err *e)
 		o->scrub[k] = (struct scrub){ .removed = on_removed, .arg = o };
 	if ((r = loop_watch_fd(v->loop, v->inst.out_fd, EPOLLIN, on_stdout, v, e)) < 0)
 		return r;
+	if (v->inst.err_fd < 0) /* a terminal has one stream */
+		return 0;
 	return loop_watch_fd(v->loop, v->inst.err_fd, EPOLLIN, on_stderr, v, e);
 }

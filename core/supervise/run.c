@@ -186,6 +186,11 @@ int run_answer(struct run *r, uint64_t id, int decision)
 		   &(struct verb_msg){ .verb = VERB_ANSWER, .id = id, .decision = (enum decision) decision });
 }
 
+int run_resize(struct run *r, uint32_t rows, uint32_t columns)
+{
+	return say(r, &(struct verb_msg){ .verb = VERB_RESIZE, .rows = rows, .columns = columns });
+}
+
 int run_stdin(struct run *r, const void *bytes, size_t len)
 {
 	uint8_t *space = xmalloc(len + 64);

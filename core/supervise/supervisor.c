@@ -31,7 +31,8 @@ static const bool verb_legal[RUN_STATE_MAX][VERB_MAX] = {
 	[RUN_RUNNING] = { [VERB_STOP] = true,
 			  [VERB_PAUSE] = true,
 			  [VERB_RESUME] = true,
-			  [VERB_ANSWER] = true },
+			  [VERB_ANSWER] = true,
+			  [VERB_RESIZE] = true },
 };
 
 /* ---- limits that were met, and killing ---- */
@@ -128,6 +129,10 @@ static void on_verb(struct supervisor *v, const struct verb_msg *m)
 		return;
 	if (m->verb == VERB_STOP) {
 		stop_by_person(v, m->grace_ns);
+		return;
+	}
+	if (m->verb == VERB_RESIZE) {
+		typing_resize(v, m->rows, m->columns);
 		return;
 	}
 	if (m->verb == VERB_ANSWER) {
@@ -376,6 +381,7 @@ static int watch_all(struct supervisor *v, struct err *e)
 	if ((r = output_start(v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->inst.sync_fd, EPOLLIN, on_sync, v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_wire, v, e)) < 0 ||
+	    (r = typing_start(v, e)) < 0 ||
 	    (r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
 		return r;
 	notify_start(v);
@@ -570,7 +576,8 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 		snprintf(v->facts.setup_text, sizeof(v->facts.setup_text), "%s", e.text);
 	} else {
 		v->started = true;
-		close_fd(&launch.stdin_fd); /* the target has its own */
+		if (v->inst.tty_fd < 0)
+			close_fd(&launch.stdin_fd); /* the target has its own */
 		for (bool over = false; !over && loop_once(v->loop, -1, &e) >= 0;) {
 			output_pace(v);
 			if (!v->feed.reader_gone)

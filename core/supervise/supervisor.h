@@ -221,6 +221,17 @@ void output_pace(struct supervisor *v);   /* each round of the loop */
 void output_tick(struct supervisor *v);   /* tells what was counted since the last one */
 void output_finish(struct supervisor *v); /* every process is gone: what is left in the pipes, then no more */
 
+/* ---- typing.c: what is typed for a target that has a terminal ---- */
+
+struct typing {
+	int fd; /* the pipe it comes by; -1: nothing comes */
+	char bytes[4096];
+	size_t have, sent;
+	bool ended, in_line;
+};
+int typing_start(struct supervisor *v, struct err *e);
+void typing_resize(struct supervisor *v, uint32_t rows, uint32_t columns);
+
 /* ---- supervisor.c ---- */
 
 enum run_state { RUN_NEW, RUN_STARTING, RUN_RUNNING, RUN_STOPPING, RUN_DONE, RUN_STATE_MAX };
@@ -242,6 +253,7 @@ struct supervisor {
 	uint64_t ended_ns;     /* when the target ended or was killed */
 	struct timespec began; /* by the clock that files are stamped with */
 	struct asks asks;
+	struct typing typing;
 	struct output output;
 	uint8_t verb_space[WIRE_FRAME_MAX];
 };

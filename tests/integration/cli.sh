@@ -56,9 +56,7 @@ wrong_run 125 '--wall was given twice' --wall 1s --wall=2s code.py
 wrong_run 125 '-q was given twice' -q -q code.py
 wrong_run 125 '--color: "pink"' --color pink code.py
 wrong_run 125 '--script drives the screens' --script /dev/null code.py
-for option in --tty '--allow=example:80'; do
-	wrong_run 125 "${option%%=*}: comes in a later version" "$option" code.py
-done
+wrong_run 125 '--allow: comes in a later version' --allow=example:80 code.py
 
 # ---- sizes, times, numbers ----
 for option in memory file-size space output-limit; do

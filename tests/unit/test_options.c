@@ -306,7 +306,6 @@ static const struct {
 	{ { "--record", "f", "--no-record", "x" }, "--no-record" },
 	{ { "-q", "-v", "x" }, "--verbose" },
 	{ { "-v", "--events", "2", "x" }, "--events 2" },
-	{ { "--tty", "x" }, "--tty: comes in a later version" },
 	{ { "--allow", "host:80", "x" }, "--allow: comes in a later version" },
 	{ { "--script", "/dev/null", "x" }, "--script" },
 	{ { "--color", "pink", "x" }, "--color" },

@@ -11,6 +11,7 @@
 #include "tui/outlet.h"
 #include "tui/passage.h"
 #include "tui/request.h"
+#include "tui/raw.h"
 #include "tui/result.h"
 #include "tui/verdict.h"
 
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,7 +41,8 @@ struct session {
 		*to[STREAM_MAX]; /* the same one where both are one file: else one could cut into the other */
 	struct outlet events;
 	struct inlet in;
-	int events_fd; /* -1: no --events */
+	struct raw raw; /* the person's terminal, while its keys go to the target's */
+	int events_fd;  /* -1: no --events */
 	bool passes[STREAM_MAX], scrubbed[STREAM_MAX];
 	struct passage passage[STREAM_MAX];
 	bool line_open; /* the last that a terminal got did not end its line */
@@ -330,8 +333,13 @@ static void give_up(struct outlet *o)
 static void on_signal(void *arg, int signo)
 {
 	struct session *s = arg;
+	struct winsize size;
 
-	(void) signo;
+	if (signo == SIGWINCH) {
+		if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0)
+			(void) run_resize(s->run, size.ws_row, size.ws_col);
+		return;
+	}
 	stop(s, s->signals++ ? 0 : GRACE_NS);
 	if (s->signals > 1 || s->over) {
 		give_up(&s->out[STREAM_STDOUT]);
@@ -339,53 +347,6 @@ static void on_signal(void *arg, int signo)
 		give_up(&s->events);
 	}
 	turn(s);
-}
-
-/* ---- --events ---- */
-
-/* A number is a descriptor that the caller opened for us; 0 is no place to write to, 1 and 2 are checked for clashes. */
-static int events_descriptor(const char *word, uint64_t number, int *ret, struct err *e)
-{
-	int flags = number <= INT32_MAX ? fcntl((int) number, F_GETFL) : -1;
-
-	if (number == STDIN_FILENO)
-		return err_say(e, EINVAL,
-			       "--events: descriptor 0 is standard input; a file of that name is ./%s", word);
-	if (flags < 0)
-		return err_say(e, EBADF, "--events: descriptor %s is not open; a file of that name is ./%s",
-			       word, word);
-	if ((flags & O_ACCMODE) == O_RDONLY)
-		return err_say(e, EBADF, "--events: descriptor %s is open for reading only", word);
-	*ret = (int) number;
-	return 0;
-}
-
-/* What exists is never written over, unless it is made to be written to; the new file is the user's alone. */
-static int events_file(const char *path, int *ret, struct err *e)
-{
-	struct stat st;
-	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
-
-	if (stat(path, &st) == 0 && !S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
-		return err_say(e, EEXIST, "--events: %s is there already, and is not written over", path);
-	if (access(path, F_OK) != 0)
-		flags |= O_CREAT | O_EXCL | O_NOFOLLOW;
-	int fd = open(path, flags, 0600); /* of a FIFO: waits for its reader, as the shell does */
-	if (fd < 0)
-		return err_set(e, errno, "--events: cannot open %s", path);
-	*ret = fd;
-	return 0;
-}
-
-static int open_events(const char *word, int *ret, struct err *e)
-{
-	uint64_t number;
-
-	if (!word)
-		return 0;
-	if (str_to_u64(word, &number) == 0)
-		return events_descriptor(word, number, ret, e);
-	return events_file(word, ret, e);
 }
 
 /* ---- the run ---- */
@@ -428,7 +389,37 @@ static int watch_signals(struct session *s, struct err *e)
 	     i++) /* nohup(1) and `&` in a script mean an ignored one to stay so */
 		if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			(void) sigaddset(&set, ending[i]);
+	if (s->launch->tty)
+		(void) sigaddset(&set, SIGWINCH);
 	return loop_watch_signals(s->loop, &set, on_signal, s, e);
+}
+
+static void on_escape(void *arg)
+{
+	struct session *s = arg;
+
+	if (s->run)
+		stop(s, s->signals++ ? 0 : GRACE_NS);
+}
+
+/* Our terminal's keys go to the target's, which has the size of ours. */
+static int take_terminal(struct session *s, int fd, struct err *e)
+{
+	struct winsize size;
+	int r;
+
+	if (!s->launch->tty || !isatty(fd))
+		return 0;
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0) {
+		s->launch->rows = size.ws_row;
+		s->launch->columns = size.ws_col;
+	}
+	if ((r = raw_begin(&s->raw, fd, e)) < 0)
+		return r;
+	s->in.escape = on_escape;
+	s->in.arg = s;
+	note(s, "your keys go to the program; ^] stops it");
+	return 0;
 }
 
 /* The launch borrows the target's end of standard input while it starts. */
@@ -438,7 +429,8 @@ static int start(struct session *s, struct err *e)
 
 	if ((r = inlet_open(&s->in, from, s->loop, &s->launch->stdin_fd, e)) < 0)
 		return r;
-	r = run_start(s->launch, &s->run, e);
+	if ((r = take_terminal(s, from, e)) == 0)
+		r = run_start(s->launch, &s->run, e);
 	if (s->launch->stdin_fd != from)
 		close_fd(&s->launch->stdin_fd);
 	s->launch->stdin_fd = from;
@@ -482,6 +474,7 @@ static void session_done(struct session *s)
 {
 	s->run = run_free(s->run);
 	inlet_close(&s->in);
+	raw_end(&s->raw);
 	for (int i = 0; i < STREAM_MAX; i++) {
 		outlet_close(&s->out[i]);
 		passage_done(&s->passage[i]);
@@ -518,7 +511,7 @@ static int run_launch(const struct request *q, struct launch *l, char *const *no
 	struct err e;
 	int r, status;
 
-	if ((r = open_events(q->events, &s.events_fd, &e)) == 0) {
+	if ((r = outlet_find(q->events, &s.events_fd, &e)) == 0) {
 		s.result = q->json ? result_new(l) : NULL;
 		r = follow(&s, notes, &e);
 	}
