@@ -48,6 +48,7 @@ static struct event *next(struct rig *r)
 {
 	struct event *ev = NULL;
 	struct err e;
+	(void) feed_flush(&r->feed); /* what was watched waits for company */
 	ssize_t n = wire_recv(r->read_fd, r->frame, sizeof(r->frame));
 	if (n > 0)
 		assert_int_equal(event_decode(r->frame, (size_t) n, &ev, &e), 0);
