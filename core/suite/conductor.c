@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* On a busy machine a clock of half a second may strike before the interpreter is there: that says nothing. */
@@ -35,10 +34,8 @@ static void tell(struct conductor *c, const struct suite_msg *msg)
 
 /* ---- one run ---- */
 
-static void take_event(struct conductor *c, struct attempt *a, struct cell_facts *f, struct run *run,
-		       struct event *ev)
+static void take_event(struct attempt *a, struct cell_facts *f, struct run *run, struct event *ev)
 {
-	(void) c;
 	if (ev->type == EVENT_OUTPUT && ev->output.stream == STREAM_STDOUT)
 		hearing_take(&a->hearing, ev->output.bytes, ev->output.len);
 	if (ev->type == EVENT_ASK) /* nobody is asked here */
@@ -63,7 +60,7 @@ static void follow(struct conductor *c, struct attempt *a, struct cell_facts *f)
 				      { .fd = a->planted.listen_fd, .events = POLLIN },
 				      { .fd = c->reader_fd } };
 		if (r > 0) {
-			take_event(c, a, f, run, ev);
+			take_event(a, f, run, ev);
 			continue;
 		}
 		if (poll(p, ARRAY_LEN(p), -1) <= 0)
