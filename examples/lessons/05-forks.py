@@ -7,6 +7,8 @@ try:
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
+            for _, other in children:  # or the elder ones would never see the parent let go
+                os.close(other)
             os.close(write)
             os.read(read, 1)  # waits until the parent lets go
             os._exit(0)
