@@ -40,6 +40,7 @@ static void run_over(struct app *app)
 	loop_cancel(app->loop, app->tick_timer);
 	app->tick_timer = 0;
 	app->run = run_free(app->run);
+	close_fd(&app->send_fd);
 	app->stopping = false;
 	if (!app->said_warning) /* "Stopping …", "PAUSED …": what was said of a living run is so no more */
 		app->said.len = 0;
@@ -99,9 +100,12 @@ bool app_start(struct app *app, struct launch *l)
 	l->answers = true;
 	if (app->run)
 		err_say(&e, EBUSY, "a run lives already, ^C stops it");
-	else
+	else if ((r = send_open(app, l, &e)) == 0)
 		r = run_start(l, &app->run, &e);
+	close_fd(&l->stdin_fd);
 	launch_free(l);
+	if (r < 0 && !app->run)
+		close_fd(&app->send_fd);
 	if (r == 0) {
 		begin_watching(app);
 		r = loop_watch_fd(app->loop, run_fd(app->run), EPOLLIN, on_run, app, &e);

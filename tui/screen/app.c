@@ -111,8 +111,11 @@ void app_draw(struct app *app)
 	int rows = app->grid.rows, columns = app->grid.columns;
 	if (app->term)
 		curses_size(app->term, &rows, &columns);
-	if (rows != app->grid.rows || columns != app->grid.columns)
+	if (rows != app->grid.rows || columns != app->grid.columns) {
 		cells_resize(&app->grid, rows, columns);
+		if (app->run)
+			(void) run_resize(app->run, (uint32_t) app->grid.rows, (uint32_t) app->grid.columns);
+	}
 	cells_clear(&app->grid);
 	frame_draw(app);
 	app->dirty = false;
@@ -191,7 +194,7 @@ const struct action *app_actions(const struct app *app, size_t n)
 {
 	static const struct action none[] = { { .name = NULL } };
 	const struct action *const tables[] = { app->view->actions ? app->view->actions : none,
-						common_actions, ask_actions, playback_actions };
+						common_actions, ask_actions, send_actions, playback_actions };
 	return n < ARRAY_LEN(tables) ? tables[n] : NULL;
 }
 
@@ -349,6 +352,7 @@ static void app_done(struct app *app)
 	/* The run first: its limits hold without us, but nothing may outlive us. The terminal is given
 	 * back last, so that the shell's prompt means that all is over. */
 	app->run = run_free(app->run);
+	close_fd(&app->send_fd);
 	for (int i = 0; i < VIEW_MAX; i++)
 		if (views[i]->done)
 			views[i]->done(app);
@@ -370,6 +374,7 @@ int app_run(const struct app_options *o)
 	struct app *app = xcalloc(1, sizeof(*app));
 	app->ascii = app->grid.ascii = o->ascii;
 	app->color = o->color;
+	app->send_fd = -1;
 	app->view = app->last_view = &compose_view;
 	draft_init(&app->draft, o->ascii);
 	watch_init(&app->watch, o->ascii);

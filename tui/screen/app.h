@@ -131,6 +131,8 @@ struct app {
 	struct playback *playback; /* NULL: no recording is open */
 	uint64_t run_began_ns;
 	unsigned run_number;
+	bool tty;    /* the next run gets a terminal of its own */
+	int send_fd; /* the pipe that is typed into; -1: none */
 	uint64_t asked_id, asked_ns; /* the question that is shown, and since when */
 	uint64_t warned_of;          /* hash of the event whose grant was warned of; 0: none */
 	bool stopping, interrupted; /* interrupted: the last key was ^C with no run */
@@ -181,6 +183,10 @@ extern const struct action ask_actions[];
 const struct asked *app_asked(const struct app *app); /* NULL: none */
 bool ask_key(struct app *app, uint32_t key);          /* false: not one of its keys */
 void ask_draw(struct app *app, const struct pane *row);
+
+/* send.c: lines for a run that has a terminal. send_open: where the next run gets one, what the launch needs for it. */
+extern const struct action send_actions[];
+int send_open(struct app *app, struct launch *l, struct err *e);
 
 /* events.c: the row that is chosen now, on that screen; NULL: none. */
 const struct group *events_chosen(struct app *app);

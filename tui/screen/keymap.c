@@ -39,6 +39,7 @@ const struct binding bindings[] = {
 	  "freeze the picture; the run goes on" },
 	{ RUN, { K_CTRL('Q') }, "thaw", WHEN_ALWAYS, NULL, "let a frozen picture go on" },
 	{ RUN | EVENTS, { 'z' }, "pause", WHEN_LIVE, "Pause run", "pause the run itself, again: go on" },
+	{ RUN, { 'I' }, "send", WHEN_LIVE, NULL, "type a line into the terminal of the run (:tty)" },
 	{ RUN, { 'F' }, "follow", WHEN_LIVE, "Follow", "follow the end of the output, or stay" },
 	{ RUN, { 'b', 'v' }, "boundary", WHEN_RAN, "Boundary",
 	  "what isolates the run, and what was not enforced" },
