@@ -85,7 +85,7 @@ keys r
 sees 'r lets it through for the run' 'round 4 said ESRCH'
 ends 'without another question'
 is 'one question in all' "$(newest '"type":"ask"' | wc -l)" 1
-ok 'the others are counted' recorded '"person, for this run"' '"count":[1-4]'
+ok 'the others are counted' wait_until recorded '"person, for this run"' '"count":[1-4]'
 
 program 'c.mount(b"a", b"/b", b"tmpfs", 0, None); print("mount said", errno.errorcode[ctypes.get_errno()])'
 sees 'a call whose meaning lies in memory waits as well' 'ASK [0-9]+ s .*mount'
@@ -99,7 +99,7 @@ ok 'its question says what may be answered' recorded '"type":"ask"' '"answers":\
 
 program 'many(20)'
 sees 'many wait at once, a bounded number' 'ASK 1 of 16'
-ok 'the others are refused and counted' recorded '"too many calls that wait already"' '"decision":"deny"'
+ok 'the others are refused and counted' wait_until recorded '"too many calls that wait already"' '"decision":"deny"'
 tmux resize-window -x 38 -y 9
 sees 'a small terminal shows the question too' 'ASK 1 of 16'
 tmux resize-window -x 80 -y 24
