@@ -75,19 +75,13 @@ static uint64_t reaper_tasks(void)
 	return tasks;
 }
 
-static _Noreturn void reaper_main(pid_t target, int sync_fd)
+static _Noreturn void reaper_main(pid_t target, int sync_fd, int io_fd)
 {
 	int status = 0, st;
 	uint64_t cpu_ns = UINT64_MAX;
 	siginfo_t child;
 	pid_t pid;
-	/* Before hiding: an undumpable process may not open its own any more, once it is open it may read it. */
-	int io_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
-	if (io_fd >= 0 && (io_fd = fcntl(io_fd, F_DUPFD_CLOEXEC, sync_fd + 1)) < 0)
-		io_fd = -1;
-	reaper_hide();
-	/* Nothing of the target's may stay open here: a pipe would never come to its end. With the rest goes the one that
-	 * the target waits for. */
+	/* Nothing of the target's may stay open here: a pipe would never come to its end. */
 	if (sync_fd > 0)
 		close_range(0, (unsigned) sync_fd - 1, 0);
 	if (io_fd > sync_fd + 1)
@@ -116,21 +110,24 @@ static _Noreturn void reaper_main(pid_t target, int sync_fd)
 	_exit(0);
 }
 
+/*
+ * Hidden before the fork, not after: the target never lives beside a process 1 that could still be looked into, and
+ * neither of the two waits for the other. The target's copy is as bare; it is made visible again, or
+ * its /proc would be closed to a supervisor of the same user.
+ */
 int reaper_fork(int sync_fd, struct err *e)
 {
-	int hidden[2];
-	char c;
-	if (pipe2(hidden, O_CLOEXEC) < 0)
-		return err_set(e, errno, "make a pipe to process 1");
+	/* Before hiding: an undumpable process may not open its own any more, once it is open it may read it. */
+	int io_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	if (io_fd >= 0 && (io_fd = fcntl(io_fd, F_DUPFD_CLOEXEC, sync_fd + 1)) < 0)
+		io_fd = -1;
+	reaper_hide();
 	pid_t pid = fork();
 	if (pid < 0)
 		return err_set(e, errno, "start the target's process");
 	if (pid > 0)
-		reaper_main(pid, sync_fd);
-	close(hidden[1]);
-	while (read(hidden[0], &c, 1) < 0 &&
-	       errno == EINTR) /* its end: process 1 shows nothing of ours any more */
-		;
-	close(hidden[0]);
+		reaper_main(pid, sync_fd, io_fd);
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return err_set(e, errno, "stay visible to the supervisor");
 	return 0;
 }
