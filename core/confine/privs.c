@@ -165,17 +165,17 @@ int ids_apply(const struct confinement *c, struct err *e)
  * (an ordinary user at `subprocess`) it cannot be dropped, and what /proc says of it afterwards is told. */
 int caps_bound_drop(struct err *e)
 {
-	for (cap_value_t v = 0; cap_get_bound(v) >= 0; v++)
-		if (cap_drop_bound(v) < 0)
-			return errno == EPERM
-				       ? 0
-				       : err_set(e, errno, "drop capability %d from the bounding set", v);
+	for (cap_value_t v = 0; cap_drop_bound(v) == 0; v++)
+		;
+	if (errno != EINVAL && errno != EPERM) /* EINVAL: beyond the last one that this kernel has */
+		return err_set(e, errno, "drop the capabilities of the bounding set");
 	return 0;
 }
 
 int caps_drop(struct err *e)
 {
-	if (cap_reset_ambient() < 0)
+	/* Not by cap_reset_ambient(3), which asks the kernel for each of them first. */
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return err_set(e, errno, "clear ambient capabilities");
 	cap_t none = cap_init();
 	if (!none)
