@@ -47,11 +47,13 @@ static void show_at(struct mount_plan *m, const char *source, const char *dest)
 {
 	char link[PATH_MAX];
 	struct stat st;
-	ssize_t n = readlink(source, link, sizeof(link) - 1);
-	if (n > 0) {
+	ssize_t n;
+	if (lstat(source, &st) < 0)
+		return;
+	if (S_ISLNK(st.st_mode) && (n = readlink(source, link, sizeof(link) - 1)) > 0) {
 		link[n] = 0;
 		mount_plan_add(m, (struct mount_op){ .kind = MOUNT_LINK, .source = link, .dest = dest });
-	} else if (stat(source, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))) {
+	} else if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) {
 		mount_plan_add(m, (struct mount_op){ .kind = MOUNT_BIND, .source = source, .dest = dest });
 	}
 }

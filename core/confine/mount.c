@@ -32,8 +32,11 @@
 
 void mount_plan_add(struct mount_plan *m, struct mount_op op)
 {
+	size_t len = strlen(op.dest);
+	while (len > 1 && op.dest[len - 1] == '/') /* "/data/" is the place "/data" */
+		len--;
 	op.source = op.source ? xstrdup(op.source) : NULL;
-	op.dest = xstrdup(op.dest);
+	op.dest = xstrndup(op.dest, len);
 	op.tree_fd = -1;
 	m->ops = xrealloc(m->ops, (m->count + 1) * sizeof(*m->ops));
 	m->ops[m->count++] = op;
@@ -130,8 +133,37 @@ int mount_plan_open(struct mount_plan *m, struct err *e)
 
 struct builder {
 	const struct mount_plan *plan;
-	int root_fd; /* the new root, attached but not yet entered */
+	int root_fd;        /* the new root, attached but not yet entered */
+	int folder_fd;      /* the folder that the present place lies in */
+	const char *folder; /* the first place that it was opened for; NULL: none yet */
+	bool made;          /* the present place was made here, so it is no link */
 };
+
+static const char *name_of(const char *dest)
+{
+	return strrchr(dest, '/') + 1;
+}
+
+static bool same_folder(const char *a, const char *b)
+{
+	size_t len = (size_t) (name_of(a) - a);
+	return len == (size_t) (name_of(b) - b) && memcmp(a, b, len) == 0;
+}
+
+/*
+ * A path of the new root. It is resolved inside that root and through no magic link, so that a link in a read-only source
+ * below it can lead nowhere else.
+ */
+static int view_open(const struct builder *b, const char *path, int *ret_fd, struct err *e)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int fd = (int) syscall(SYS_openat2, b->root_fd, path, &how, sizeof(how));
+	if (fd < 0)
+		return err_set(e, errno, "find %s in the view", path);
+	*ret_fd = fd;
+	return 0;
+}
 
 /* Folders on the way to `path` on the skeleton; an existing one is fine. */
 static int skeleton_parents(int root_fd, const char *path, struct err *e)
@@ -145,41 +177,51 @@ static int skeleton_parents(int root_fd, const char *path, struct err *e)
 	return 0;
 }
 
-static int skeleton_file(int root_fd, const struct mount_op *op, struct err *e)
+/*
+ * The folder that `dest` lies in. Most places lie beside the one before, whose folder is open; nothing was mounted over
+ * it since, or the place before would be that folder itself, which lies in another.
+ */
+static int folder_enter(struct builder *b, const char *dest, struct err *e)
 {
-	CLOSE_FD int fd =
-		openat(root_fd, op->dest + 1, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, op->mode);
+	char folder[PATH_MAX];
+	int r;
+	if (b->folder && same_folder(b->folder, dest))
+		return 0;
+	close_fd(&b->folder_fd);
+	snprintf(folder, sizeof(folder), "%.*s", (int) (name_of(dest) - dest), dest);
+	if ((r = skeleton_parents(b->root_fd, dest, e)) < 0 ||
+	    (r = view_open(b, folder, &b->folder_fd, e)) < 0)
+		return r;
+	b->folder = dest;
+	return 0;
+}
+
+static int skeleton_file(const struct builder *b, const struct mount_op *op, struct err *e)
+{
+	CLOSE_FD int fd = openat(b->folder_fd, name_of(op->dest),
+				 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, op->mode);
 	int r = fd < 0 ? -errno : write_all(fd, op->data, op->len);
 	return r < 0 ? err_set(e, -r, "write %s in the view", op->dest) : 0;
 }
 
-static int skeleton_dir(int root_fd, const char *dest, mode_t mode, struct err *e)
+static int skeleton_dir(struct builder *b, const char *dest, mode_t mode, struct err *e)
 {
-	if (mkdirat(root_fd, dest + 1, mode) < 0) {
-		if (errno != EEXIST)
-			return err_set(e, errno, "make %s in the view", dest);
-		return 0;
-	}
-	if (fchmodat(root_fd, dest + 1, mode, 0) < 0) /* mkdir's mode went through the umask */
-		return err_set(e, errno, "set the mode of %s", dest);
-	return 0;
+	b->made = mkdirat(b->folder_fd, name_of(dest), mode) == 0; /* the umask is 0 here */
+	return b->made || errno == EEXIST ? 0 : err_set(e, errno, "make %s in the view", dest);
 }
 
-/*
- * Attaches a tree at a path of the new root. The path is resolved inside that root and through no magic link, so that a
- * link in a read-only source below it can lead nowhere else.
- */
+/* At a place that was there already, which may be a link, it is attached to where that leads. */
 static int attach(const struct builder *b, int tree_fd, const char *dest, struct err *e)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	CLOSE_FD int at = (int) syscall(SYS_openat2, b->root_fd, dest, &how, sizeof(how));
-	if (at < 0)
-		return err_set(e, errno, "find %s in the view", dest);
-	if (syscall(SYS_move_mount, tree_fd, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
-	    0)
-		return err_set(e, errno, "mount at %s", dest);
-	return 0;
+	CLOSE_FD int there = -1;
+	int r = b->made ? 0 : view_open(b, dest, &there, e);
+	if (r < 0)
+		return r;
+	r = (int) (b->made ? syscall(SYS_move_mount, tree_fd, "", b->folder_fd, name_of(dest),
+				     MOVE_MOUNT_F_EMPTY_PATH)
+			   : syscall(SYS_move_mount, tree_fd, "", there, "",
+				     MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+	return r < 0 ? err_set(e, errno, "mount at %s", dest) : 0;
 }
 
 /* A file system that the kernel makes anew. */
@@ -210,30 +252,35 @@ static int attach_new(const struct builder *b, const struct new_fs *new, const c
 }
 
 /* A folder of the sized tmpfs gets a mount of its own: it stays writable when the skeleton around it no longer is. */
-static int attach_work(const struct builder *b, const struct mount_op *op, struct err *e)
+static int attach_work(struct builder *b, const struct mount_op *op, struct err *e)
 {
-	int r = skeleton_dir(b->root_fd, op->dest, op->mode, e);
+	int r = skeleton_dir(b, op->dest, op->mode, e);
 	if (r < 0)
 		return r;
-	CLOSE_FD int fd =
-		(int) syscall(SYS_open_tree, b->root_fd, op->dest + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	CLOSE_FD int fd = (int) syscall(SYS_open_tree, b->folder_fd, name_of(op->dest),
+					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (fd < 0)
 		return err_set(e, errno, "open %s in the view", op->dest);
 	return attach(b, fd, op->dest, e);
 }
 
+static int project_dir(const struct builder *b, const char *path, mode_t mode, struct err *e)
+{
+	return mkdirat(b->root_fd, path, mode) == 0 ? 0 : err_set(e, errno, "make /%s in the view", path);
+}
+
 /* The copy-on-write layer lies on the skeleton, where the target cannot reach it. */
-static int attach_overlay(const struct builder *b, const struct mount_op *op, struct err *e)
+static int attach_overlay(struct builder *b, const struct mount_op *op, struct err *e)
 {
 	int r;
 	struct buf escaped = { 0 }; /* ':' parts layers, '\\' escapes */
 	for (const char *p = op->source; *p; p++)
 		buf_printf(&escaped, *p == ':' || *p == '\\' ? "\\%c" : "%c", *p);
 	FREE char *lower = buf_steal(&escaped);
-	if ((r = skeleton_dir(b->root_fd, "/.project", 0700, e)) < 0 ||
-	    (r = skeleton_dir(b->root_fd, "/.project/upper", 0755, e)) < 0 ||
-	    (r = skeleton_dir(b->root_fd, "/.project/work", 0700, e)) < 0 ||
-	    (r = skeleton_dir(b->root_fd, op->dest, op->mode & 07777, e)) < 0)
+	if ((r = project_dir(b, ".project", 0700, e)) < 0 ||
+	    (r = project_dir(b, ".project/upper", 0755, e)) < 0 ||
+	    (r = project_dir(b, ".project/work", 0700, e)) < 0 ||
+	    (r = skeleton_dir(b, op->dest, op->mode & 07777, e)) < 0)
 		return r;
 	if (fchdir(b->root_fd) < 0)
 		return err_set(e, errno, "enter the view");
@@ -247,10 +294,10 @@ static int attach_overlay(const struct builder *b, const struct mount_op *op, st
 	return r < 0 ? need_in(e, NEED_OVERLAY) : r;
 }
 
-static int attach_proc(const struct builder *b, const struct mount_op *op, struct err *e)
+static int attach_proc(struct builder *b, const struct mount_op *op, struct err *e)
 {
 	static const struct new_fs proc = { "proc", NULL, MOUNT_ATTR_NODEV };
-	int r = skeleton_dir(b->root_fd, op->dest, 0555, e);
+	int r = skeleton_dir(b, op->dest, 0555, e);
 	if (r < 0)
 		return r;
 	r = attach_new(b, &proc, op->dest, e);
@@ -261,7 +308,7 @@ static int attach_proc(const struct builder *b, const struct mount_op *op, struc
  * Terminals are devices, but only those of this instance, and few: the kernel has one number of them for all. Without
  * these file systems a run has less, nothing is held less firmly, and programs are told by their own calls.
  */
-static int attach_optional(const struct builder *b, const struct mount_op *op, struct err *e)
+static int attach_optional(struct builder *b, const struct mount_op *op, struct err *e)
 {
 	static const char *const terminal_options[][2] = {
 		{ "ptmxmode", "0666" }, { "mode", "0620" }, { "max", "64" }, { NULL, NULL }
@@ -269,20 +316,20 @@ static int attach_optional(const struct builder *b, const struct mount_op *op, s
 	static const struct new_fs terminals = { "devpts", terminal_options, MOUNT_ATTR_NOEXEC },
 				   queues = { "mqueue", NULL, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 	struct err ignored;
-	int r = skeleton_dir(b->root_fd, op->dest, 0555, e);
+	int r = skeleton_dir(b, op->dest, 0555, e);
 	if (r >= 0)
 		(void) attach_new(b, op->kind == MOUNT_TERMINALS ? &terminals : &queues, op->dest, &ignored);
 	return r;
 }
 
 /* A source's own place in the new root: a folder or an empty file, where none is there yet. */
-static int attach_clone(const struct builder *b, const struct mount_op *op, int tree_fd, struct err *e)
+static int attach_clone(struct builder *b, const struct mount_op *op, int tree_fd, struct err *e)
 {
-	bool is_dir = S_ISDIR(op->mode);
-	if (is_dir ? mkdirat(b->root_fd, op->dest + 1, 0755) < 0
-		   : mknodat(b->root_fd, op->dest + 1, S_IFREG | 0444, 0) < 0)
-		if (errno != EEXIST)
-			return err_set(e, errno, "make a place for %s at %s", op->source, op->dest);
+	const char *name = name_of(op->dest);
+	b->made = (S_ISDIR(op->mode) ? mkdirat(b->folder_fd, name, 0755)
+				     : mknodat(b->folder_fd, name, S_IFREG | 0444, 0)) == 0;
+	if (!b->made && errno != EEXIST)
+		return err_set(e, errno, "make a place for %s at %s", op->source, op->dest);
 	return attach(b, tree_fd, op->dest, e);
 }
 
@@ -295,19 +342,10 @@ static int make_read_only(const struct builder *b, const struct mount_op *op, st
 	return 0;
 }
 
-/* Most places lie beside the one before: then the folders on the way are there. */
-static bool same_folder(const char *a, const char *b)
-{
-	size_t len = (size_t) (strrchr(a, '/') - a);
-	return len == (size_t) (strrchr(b, '/') - b) && memcmp(a, b, len) == 0;
-}
-
-static int carry_out(const struct builder *b, size_t index, int tree_fd, struct err *e)
+static int carry_out(struct builder *b, size_t index, int tree_fd, struct err *e)
 {
 	const struct mount_op *op = &b->plan->ops[index];
-	int r = 0;
-	if (index == 0 || !same_folder(op->dest, op[-1].dest))
-		r = skeleton_parents(b->root_fd, op->dest, e);
+	int r = folder_enter(b, op->dest, e);
 	if (r < 0)
 		return r;
 	switch (op->kind) {
@@ -324,14 +362,14 @@ static int carry_out(const struct builder *b, size_t index, int tree_fd, struct 
 	case MOUNT_QUEUES:
 		return attach_optional(b, op, e);
 	case MOUNT_DIR:
-		return skeleton_dir(b->root_fd, op->dest, op->mode, e);
+		return skeleton_dir(b, op->dest, op->mode, e);
 	case MOUNT_LINK:
-		if (symlinkat(op->source, b->root_fd, op->dest + 1) < 0 && errno != EEXIST)
+		if (symlinkat(op->source, b->folder_fd, name_of(op->dest)) < 0 && errno != EEXIST)
 			return err_set(e, errno, "make the link %s in the view", op->dest);
 		return 0;
 	case MOUNT_FILE:
 	case MOUNT_WRITE:
-		return skeleton_file(b->root_fd, op, e);
+		return skeleton_file(b, op, e);
 	case MOUNT_READ_ONLY:
 		return make_read_only(b, op, e);
 	}
@@ -410,7 +448,7 @@ int mount_plan_apply(const struct mount_plan *m, struct err *e)
 	}
 	if ((r = root_create(m, &root_fd, e)) < 0)
 		return r;
-	struct builder b = { .plan = m, .root_fd = root_fd };
+	struct builder b = { .plan = m, .root_fd = root_fd, .folder_fd = -1 }; /* exec or exit closes it */
 	for (size_t i = 0; i < m->count; i++) {
 		if (m->ops[i].kind == MOUNT_READ_ONLY && m->ops[i].dest[1] == 0 && (r = size_work(&b, e)) < 0)
 			return r; /* a read-only mount does not stop it, but this is when the skeleton is whole */

@@ -36,6 +36,8 @@ test_input() {
 		like "$level: input: read-only" "$(got 'o["stderr"]')" 'Read-only|Permission denied'
 		run -p "$level" --input "$scratch/in:/somewhere/else" -l sh -c "cat /somewhere/else/data.csv" </dev/null
 		is "$level: input: at a place of one's own" "$(got 'o["stdout"]')" 'one,two'
+		run -p "$level" --input "$scratch/in:/somewhere/" -l sh -c "cat /somewhere/data.csv" </dev/null
+		is "$level: input: a place that ends in a slash" "$(got 'o["stdout"]')" 'one,two'
 		run -p "$level" --input "$scratch/linked" -l sh -c "cat $data/plain; readlink $data/link" </dev/null
 		is "$level: input: links are shown as links" "$(got 'o["stdout"]')" $'plain\n/etc/passwd'
 	else
