@@ -53,8 +53,9 @@ void instance_init(struct instance *i, const struct backend *b, const struct lau
 /* Root of a user namespace that maps only itself is somebody ordinary, whatever its number is here. */
 static bool may_become(uint32_t id)
 {
-	char map[4096];
-	if (geteuid() != 0 || file_read_small(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) <= 0)
+	static char map[4096]; /* is asked more than once, and stays what it is */
+	if (geteuid() != 0 ||
+	    (!map[0] && file_read_small(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) <= 0))
 		return false;
 	for (char *p = map, *end; *p; p = end) {
 		uint64_t first = strtoull(p, &end, 10);
@@ -262,8 +263,8 @@ static int child_clone(struct instance *i, const struct confinement *c, struct e
 	return 0;
 }
 
-/* Waits for the child to stand before its exec, and takes the listener out of it. */
-static int child_await(struct instance *i, struct err *e)
+/* Takes the listener out of the waiting child. */
+int child_await(struct instance *i, struct err *e)
 {
 	struct sync_msg m = { 0 };
 	struct pollfd p = { .fd = i->sync_fd, .events = POLLIN };
@@ -327,7 +328,6 @@ int child_start(struct instance *i, struct confinement *c, struct err *e)
 			goto out;
 		}
 	}
-	r = child_await(i, e);
 out:
 	ends_close(&s);
 	return r;

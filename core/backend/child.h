@@ -7,8 +7,10 @@
 #include "core/backend/backend.h"
 
 /* child.c */
-int child_start(struct instance *i, struct confinement *c,
-		struct err *e); /* sets the descriptors of `c` itself */
+/* child_start: makes the child and lets it confine itself, which it does from a copy of all that is here. Sets the
+ * descriptors of `c` itself. child_await: until the child stands before its exec; what went wrong in it is `e`. */
+int child_start(struct instance *i, struct confinement *c, struct err *e);
+int child_await(struct instance *i, struct err *e);
 int child_stop(struct instance *i, bool force, struct err *e);
 int child_pause(struct instance *i, bool on, struct err *e);
 int child_end(struct instance *i);

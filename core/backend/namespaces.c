@@ -74,7 +74,7 @@ static void layers_say(struct instance *i, const struct landlock_rules *rules)
 	instance_layer(i, "net-ns", net ? STATE_ON : STATE_OFF, net ? "own namespace" : "",
 		       net ? "only its own loopback" : "the preset gives it the host's network");
 	instance_layer(i, "user-ns", STATE_ON, "uid_map written",
-		       "uid 1000 inside, %u on the host; nested ones refused", target_uid(i->launch));
+		       "uid 1000 inside, %u on the host; nested ones refused", i->target_uid);
 	int abi = landlock_abi();
 	instance_layer(i, "landlock",
 		       abi == 0  ? STATE_UNAVAILABLE
@@ -118,7 +118,8 @@ static int namespaces_confine(struct instance *i, struct mount_plan *m, const st
 	strv_free(rules.read);
 	strv_free(rules.write);
 	strv_free(rules.control);
-	return r;
+	mount_plan_done(m); /* while the child carries out its copy: closing them all takes a while */
+	return r < 0 ? r : child_await(i, e);
 }
 
 static int namespaces_start(const struct launch *l, struct instance *ret, struct err *e)

@@ -178,7 +178,8 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 		.env = i->env,
 		.landlock = &rules,
 	};
-	if ((r = seccomp_compile(&i->want, &filter, e)) >= 0 && (r = child_start(i, &c, e)) >= 0) {
+	if ((r = seccomp_compile(&i->want, &filter, e)) >= 0 && (r = child_start(i, &c, e)) >= 0 &&
+	    (r = child_await(i, e)) >= 0) {
 		instance_layer(i, "mount-ns", STATE_OFF, "", "the host's files, with the target's rights");
 		instance_layer(i, "pid-ns", STATE_OFF, "", "the host's processes can be seen");
 		bool kept = landlock_abi() >= 6;
