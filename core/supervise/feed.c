@@ -13,7 +13,9 @@
 
 void feed_init(struct feed *s, int wire_fd)
 {
-	*s = (struct feed){ .wire_fd = wire_fd, .start_ns = now_ns() };
+	memset(s, 0, offsetof(struct feed, space)); /* the space is large, and is written before it is read */
+	s->wire_fd = wire_fd;
+	s->start_ns = now_ns();
 	s->tail = &s->head;
 }
 

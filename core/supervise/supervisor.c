@@ -420,9 +420,11 @@ static int start(struct supervisor *v, struct err *e)
 		return r;
 	v->feed.start_ns = now_ns();
 	clock_gettime(CLOCK_REALTIME_COARSE, &v->began);
-	emit_start(v);
 	v->state = RUN_RUNNING;
-	return instance_release(&v->inst, e);
+	if ((r = instance_release(&v->inst, e)) < 0)
+		return r;
+	emit_start(v); /* the target is already on its way, and nothing of it is read before the loop */
+	return 0;
 }
 
 /* ---- finish ---- */
