@@ -7,10 +7,12 @@ erase and dress; besides, ours: SGR of eight colours where there are colours, br
 does any character that a terminal or a reader would take for what it is not. The parser is tried on known evil first."""
 import codecs
 import curses
+import dataclasses
 import fcntl
 import functools
 import itertools
 import json
+import multiprocessing
 import os
 import pathlib
 import pty
@@ -27,6 +29,7 @@ import unicodedata
 BELLJAR, LEVEL, SCRATCH = os.path.abspath(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
 TREE = pathlib.Path(__file__).resolve().parents[2]
 PATIENCE = float(os.environ.get("PATIENCE", "60"))
+WORKERS = 6
 COMMAND = str(SCRATCH / "tree/build/belljar")
 
 # ---- what is fed ----
@@ -211,7 +214,7 @@ class Terminal:
         self.output += piece
         return bool(piece)
 
-    def settle(self, quiet=0.15, limit=3.0):
+    def settle(self, quiet=0.08, limit=3.0):
         """Until nothing more comes; a clock that runs ends it too."""
         end = time.monotonic() + limit
         while time.monotonic() < end and self.read(quiet):
@@ -244,18 +247,40 @@ class Terminal:
         return self.output
 
 
-def check_case(name, terminal, term, screens=False, color=True, ascii_only=False, expect=MARK, passed=""):
-    output = terminal.finish()
-    why = ""
+@dataclasses.dataclass
+class Case:
+    name: str
+    argv: list
+    term: str
+    keys: list = None  # None: no screens
+    color: bool = True
+    ascii_only: bool = False
+    expect: str = MARK.pattern
+    env: dict = None
+
+
+def output_of(case):
+    terminal = Terminal(case.argv, case.term, SCRATCH, case.env)
+    if case.keys is not None:
+        terminal.wait(rb"Compose")  # typed earlier, keys would be echoed by the terminal itself
+        terminal.settle()
+        terminal.keys(*case.keys, ":quit now\r")
+    return terminal.finish()
+
+
+def fault_of(case):
+    """What is wrong, or nothing."""
+    output, screens = output_of(case), case.keys is not None
+    term = "dumb" if case.term == NAME else case.term  # of an unknown one no sequence is known
     try:
-        text = check_output(output, allowed(term, screens, color), ascii_only)
-        if not re.search(expect, text):
-            why = f"nothing hostile was shown, so nothing was tried: {output[-600:]!r}"
-        elif passed not in text:
-            why = f"{passed} never came: {output[-600:]!r}"
+        text = check_output(output, allowed(term, screens, case.color), case.ascii_only)
     except Fault as fault:
-        why = str(fault)
-    report(not why, name, why.replace("\n", "\\n"))
+        return str(fault)
+    if not re.search(case.expect, text):
+        return f"nothing hostile was shown, so nothing was tried: {output[-600:]!r}"
+    if screens and LAST_SCREEN[0] in case.keys and LAST_SCREEN not in text:
+        return f"{LAST_SCREEN} never came: {output[-600:]!r}"
+    return ""
 
 
 # ---- hostile files ----
@@ -342,16 +367,17 @@ LINES = {  # what is written as lines
 }
 
 
-def check_lines():
-    for term, extra, ascii_only in (("xterm-256color", [], False), ("vt100", [], False), ("dumb", ["--ascii"], True)):
+def cases_of_lines():
+    for term, extra in (("xterm-256color", []), ("vt100", []), ("dumb", ["--ascii"])):
         for name, argv in LINES.items():
-            terminal = Terminal([argv[0], *extra, *argv[1:]] if extra and argv[0] in COMMANDS else argv, term, SCRATCH)
-            check_case(f"{name} ({term})", terminal, term, color=term.startswith("xterm"),
-                       ascii_only=ascii_only and argv[0] in COMMANDS)
-    evil_env = {"XDG_STATE_HOME": f"/nowhere/{NAME}", "XDG_CONFIG_HOME": f"/nowhere/{NAME}", NAME.replace("=", ""): NAME}
-    check_case("run: folders by environment", Terminal(["run", "--record", f"/nowhere/{NAME}/x", "evil.py"], "xterm", SCRATCH, evil_env), "xterm")
-    check_case("doctor: folders by environment", Terminal(["doctor"], "xterm", SCRATCH, evil_env), "xterm", expect="")
-    check_case("colours are ours", Terminal(["run", "-p", LEVEL, "evil.py"], "xterm", SCRATCH, {"NO_COLOR": "1"}), "xterm", color=False)
+            takes = argv[0] in COMMANDS
+            yield Case(f"{name} ({term})", [argv[0], *extra, *argv[1:]] if takes else argv, term, color=term.startswith("xterm"),
+                       ascii_only=takes and bool(extra))
+    env = {"XDG_STATE_HOME": f"/nowhere/{NAME}", "XDG_CONFIG_HOME": f"/nowhere/{NAME}", NAME.replace("=", ""): NAME}
+    yield Case("run: folders by environment", ["run", "--record", f"/nowhere/{NAME}/x", "evil.py"], "xterm", env=env)
+    yield Case("doctor: folders by environment", ["doctor"], "xterm", env=env, expect="")
+    yield Case("run: no colours", ["run", "-p", LEVEL, "evil.py"], "xterm", color=False, env={"NO_COLOR": "1"})
+    yield Case("screens: an unknown terminal", ["evil.py"], NAME, color=False)
 
 
 COMMANDS = {"run", "compare", "replay", "preset", "attack", "doctor"}
@@ -360,37 +386,33 @@ EVERY_SCREEN = [key for n in "1234567" for key in (n, "\033[B", "\033[B", "?", "
 LAST_SCREEN = "7 Learn]"  # as its tab looks in front
 
 
-def check_screens():
+def cases_of_screens():
     for term, extra in (("xterm-256color", []), ("tmux-256color", []), ("linux", []), ("vt100", []), ("xterm-256color", ["--ascii"]),
                         ("xterm-256color", ["--color=never"])):
         color, ascii_only = term != "vt100" and "--color=never" not in extra, "--ascii" in extra
-        said = f"({' '.join([term, *extra])})"
 
-        def check(name, argv, keys, env=None):
-            terminal = Terminal([*extra, *argv], term, SCRATCH, env)
-            terminal.wait(rb"Compose")  # typed earlier, keys would be echoed by the terminal itself
-            terminal.settle()
-            terminal.keys(*keys, ":quit now\r")
-            check_case(f"{name} {said}", terminal, term, True, color, ascii_only, passed=LAST_SCREEN if LAST_SCREEN[0] in keys else "")
+        def case(name, argv, keys):
+            return Case(f"screens: {name} ({' '.join([term, *extra])})", [*extra, *argv], term, keys, color, ascii_only)
 
-        check("screens: hostile code and its run, every screen, after the end", [NAME + ".py"],
-              [f":preset {LEVEL}\r", "r", RUN_ENDED, "b", "b", "+", *EVERY_SCREEN, "2", "/seen\r", ":" + NAME + "\r"])
-        check("screens: a recording, every screen", ["replay", "evil.jsonl"], ["+", "3", "t", "\033[B", "\r", "o", *EVERY_SCREEN])
-        check("screens: a damaged recording", ["replay", "damaged.jsonl"], ["3", "1", "2"])
+        yield case("hostile code and its run, every screen, after the end", [NAME + ".py"],
+                   [f":preset {LEVEL}\r", "r", RUN_ENDED, "b", "b", "+", *EVERY_SCREEN, "2", "/seen\r", ":" + NAME + "\r"])
+        yield case("a recording, every screen", ["replay", "evil.jsonl"], ["+", "3", "t", "\033[B", "\r", "o", *EVERY_SCREEN])
+        yield case("a damaged recording", ["replay", "damaged.jsonl"], ["3", "1", "2"])
         if term == "xterm-256color" and not extra:
-            check("screens: a paste", [], ["\033[200~" + EVIL.replace("\033[201~", "") + "\033[201~", "G"])
-            check("screens: presets and lessons", [], ["6", *["\033[B", "d"] * 6, "7", *["\033[B"] * 3, "\r", "\r"])
-            check("screens: a million random bytes", ["random.py"], [f":preset {LEVEL}\r", "r", RUN_ENDED, "+", "\033[H", "3"])
-            check("screens: compare", ["evil.py"], ["5", f":preset {LEVEL},evil\r", "r", RUN_ENDED, "d", "\033[B"])
-    check_case("screens: an unknown terminal", Terminal(["evil.py"], NAME, SCRATCH), "dumb", color=False)
+            yield case("a paste", [], ["\033[200~" + EVIL.replace("\033[201~", "") + "\033[201~", "G"])
+            yield case("presets and lessons", [], ["6", *["\033[B", "d"] * 6, "7", *["\033[B"] * 3, "\r", "\r"])
+            yield case("a million random bytes", ["random.py"], [f":preset {LEVEL}\r", "r", RUN_ENDED, "+", "\033[H", "3"])
+            yield case("compare", ["evil.py"], ["5", f":preset {LEVEL},evil\r", "r", RUN_ENDED, "d", "\033[B"])
 
 
 def main():
     curses.setupterm("xterm-256color", 1)  # tparm() wants some terminal, and looks at nothing of it
     prepare()
     check_parser()
-    check_lines()
-    check_screens()
+    cases = [*cases_of_lines(), *cases_of_screens()]
+    with multiprocessing.Pool(WORKERS) as pool:  # most of the time goes into waiting for what may still be drawn
+        for case, why in zip(cases, pool.imap(fault_of, cases)):
+            report(not why, case.name, why.replace("\n", "\\n"))
     print(f"1..{count}")
     return failed > 0
 
