@@ -91,13 +91,20 @@ static char *service_env(const struct planted *p)
 	return xprintf("BELLJAR_PORT=%u", p->port);
 }
 
-/* Where there is no network to give, the socket itself is refused, and no address is ever named. */
+static bool is(const char *text, const char *word)
+{
+	return text && strcmp(text, word) == 0;
+}
+
+/* The service itself: what becomes of a try at another address says nothing of this one. Where there is no network to
+ * give, the socket is refused, and no address is ever named; one of another family would never have led here. */
 static bool service_touched(const struct planted *p, const struct event *ev)
 {
 	if (ev->type == EVENT_NETWORK)
-		return ev->network.port == p->port && ev->network.op &&
-		       strcmp(ev->network.op, "connect") == 0;
-	return ev->type == EVENT_DENIED && ev->denied.call && strcmp(ev->denied.call, "socket") == 0;
+		return ev->network.port == p->port && is(ev->network.op, "connect") &&
+		       is(ev->network.protocol, "tcp") && is(ev->network.address, "127.0.0.1");
+	return ev->type == EVENT_DENIED && is(ev->denied.call, "socket") && ev->denied.arg_count > 0 &&
+	       is(ev->denied.args[0].text, "AF_INET");
 }
 
 /* clang-format off */

@@ -60,7 +60,6 @@ struct cell_facts {
 	bool known;           /* something says what stopped it: */
 	enum layer layer;
 	char evidence[200];
-	bool if_unreached;    /* ... which holds only where nobody came to the fixture */
 	enum verdict verdict; /* how the run ended */
 	char ended[200], error[200];
 	double wall_s;

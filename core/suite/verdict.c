@@ -19,7 +19,6 @@ static void known(struct cell_facts *f, enum layer layer, const char *fmt, ...)
 	vsnprintf(f->evidence, sizeof(f->evidence), fmt, ap);
 	va_end(ap);
 	f->known = true;
-	f->if_unreached = false;
 	f->layer = layer;
 }
 
@@ -98,7 +97,6 @@ static void take_reach(struct cell_facts *f, const struct event *ev)
 		if (stopper != STOPPER_NETWORK || !*f->own_network)
 			break;
 		known(f, LAYER_NET_NS, "%.60s: %s; nobody came to the service", what.data, f->own_network);
-		f->if_unreached = true;
 		break;
 	default:
 		break;
@@ -186,7 +184,12 @@ static enum cell_verdict judge(const struct cell_facts *f, char *evidence, size_
 		snprintf(evidence, size, "it did not begin: %s", *f->error ? f->error : f->ended);
 		return CELL_NOT_RUN;
 	}
-	if (f->known && !(f->if_unreached && f->host_reached)) {
+	if (f->host_reached) { /* whatever was refused besides */
+		snprintf(evidence, size, "it reached the service, and its witness is not there (%s)",
+			 f->ended);
+		return CELL_INCONCLUSIVE;
+	}
+	if (f->known) {
 		snprintf(evidence, size, "%s", f->evidence);
 		return CELL_STOPPED;
 	}

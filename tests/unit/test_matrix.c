@@ -232,6 +232,12 @@ static void test_only_the_planted_service_counts(void **state)
 	(void) state;
 	facts_take(&f, &service, &ev);
 	end(&f, VERDICT_FAILED, "exit status 1");
+	ev = network_event(4242, OUTCOME_UNREACHABLE);
+	ev.network.address = "192.0.2.1";
+	facts_take(&f, &service, &ev);
+	ev = network_event(4242, OUTCOME_UNREACHABLE);
+	ev.network.protocol = "udp";
+	facts_take(&f, &service, &ev);
 	assert_int_equal(judged(&f).verdict, CELL_INCONCLUSIVE);
 	ev = network_event(4242, OUTCOME_UNREACHABLE);
 	facts_take(&f, &service, &ev);
@@ -256,16 +262,37 @@ static void test_own_loopback_needs_the_hosts_side(void **state)
 	assert_int_equal(judged(&f).verdict, CELL_INCONCLUSIVE);
 }
 
-static void test_refused_socket(void **state)
+/* One try was refused, and another came through. */
+static void test_reached_is_not_stopped(void **state)
 {
-	const struct event ev = { .type = EVENT_DENIED,
-				  .outcome = OUTCOME_REFUSED,
-				  .layer = LAYER_SECCOMP,
-				  .basis = BASIS_ANSWERED,
-				  .denied = { .call = "socket", .error = "EPERM" } };
+	struct event ev = network_event(4242, OUTCOME_REFUSED);
 	struct cell_facts f = began(&service_attack);
 
 	(void) state;
+	facts_take(&f, &service, &ev);
+	assert_int_equal(judged(&f).verdict, CELL_STOPPED);
+	f.host_reached = true;
+	end(&f, VERDICT_FAILED, "exit status 1");
+	assert_cell(&f, CELL_INCONCLUSIVE, LAYER_NONE,
+		    "it reached the service, and its witness is not there (failed: exit status 1)");
+}
+
+static void test_refused_socket(void **state)
+{
+	struct event_arg family = { .key = "domain", .text = "AF_PACKET" };
+	const struct event ev = {
+		.type = EVENT_DENIED,
+		.outcome = OUTCOME_REFUSED,
+		.layer = LAYER_SECCOMP,
+		.basis = BASIS_ANSWERED,
+		.denied = { .call = "socket", .error = "EPERM", .args = &family, .arg_count = 1 }
+	};
+	struct cell_facts f = began(&service_attack);
+
+	(void) state;
+	facts_take(&f, &service, &ev);
+	assert_int_equal(judged(&f).verdict, CELL_INCONCLUSIVE); /* of no use against the service */
+	family.text = "AF_INET";
 	facts_take(&f, &service, &ev);
 	assert_int_equal(judged(&f).verdict, CELL_STOPPED);
 	assert_int_equal(judged(&f).layer, LAYER_SECCOMP);
@@ -401,6 +428,7 @@ int main(void)
 		cmocka_unit_test(test_only_the_planted_file_counts),
 		cmocka_unit_test(test_only_the_planted_service_counts),
 		cmocka_unit_test(test_own_loopback_needs_the_hosts_side),
+		cmocka_unit_test(test_reached_is_not_stopped),
 		cmocka_unit_test(test_refused_socket),
 		cmocka_unit_test(test_hearing),
 		cmocka_unit_test(test_hearing_is_bounded),
