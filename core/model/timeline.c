@@ -126,6 +126,8 @@ static void put_call(const char *call, const struct event_arg *args, size_t coun
 
 static void tell_denied(const struct event *ev, struct words *w)
 {
+	if (ev->outcome == OUTCOME_ABSENT) /* an older way is taken: no offence, and nothing was refused */
+		w->class = "ABSENT";
 	put_who(ev->denied.command, ev->denied.pid, &w->what);
 	put_call(ev->denied.call, ev->denied.args, ev->denied.arg_count, &w->what);
 	put_repeats(ev->denied.count, &w->what);
