@@ -232,11 +232,13 @@ static void test_bare_events_have_words(void **state)
 /* Every threaded program asks for clone3 and takes the older way: that must not read like an offence. */
 static void test_what_is_absent_is_not_denied(void **state)
 {
-	const struct event ev = {
-		.type = EVENT_DENIED,
-		.outcome = OUTCOME_ABSENT,
-		.denied = { .call = "clone3", .error = "ENOSYS", .rule = "default:clone3", .count = 1 }
-	};
+	const struct event ev = { .type = EVENT_DENIED,
+				  .outcome = OUTCOME_ABSENT,
+				  .denied = { .pid = -1,
+					      .call = "clone3",
+					      .error = "ENOSYS",
+					      .rule = "default:clone3",
+					      .count = 1 } };
 	struct buf out = { 0 };
 	(void) state;
 	event_words(&ev, false, &out);
