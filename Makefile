@@ -21,9 +21,9 @@ say = @printf '  %-5s %s\n' $(1) $(2)
 cc-option = $(shell echo 'int x;' | $(CC) $(1) -Werror -x c -c -o /dev/null - 2>/dev/null && echo $(1))
 
 # The program that runs things links its libraries statically: eight shared ones cost 0.4 ms at each start. What only
-# the screens need (ncursesw) lives in a program of its own that the guard starts.
+# the screens need (ncursesw, libedit) lives in a program of its own that the guard starts.
 CORE_LIBS   := libseccomp libcap jansson inih libmd
-SCREEN_LIBS := ncursesw
+SCREEN_LIBS := ncursesw libedit
 TEST_LIBS   := cmocka
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wundef -Wvla -Wpointer-arith \

@@ -36,7 +36,7 @@ static const char reset_string[] =
 
 struct guard {
 	pid_t child;
-	int state_fd; /* one byte: '1' while the screens hold the terminal */
+	int state_fd; /* one byte: '1' while the screens hold the terminal, 'm' its modes alone, '0' nothing */
 	int tty_fd;
 	struct termios saved;
 	bool have_saved;
@@ -73,6 +73,8 @@ static char **screens_argv(const struct guard *g, const struct look *look, const
 	FREE char *state = xprintf("--guard-fd=%d", g->state_fd);
 	argv = strv_add(argv, state);
 	argv = strv_add(argv, look->color ? "--color=always" : "--color=never");
+	if (look->plain)
+		argv = strv_add(argv, "--plain");
 	if (look->ascii)
 		argv = strv_add(argv, "--ascii");
 	if (look->script) {
@@ -99,13 +101,13 @@ static _Noreturn void become_screens(const struct guard *g, char *const *argv, p
 	_exit(STATUS_CANNOT);
 }
 
-static bool screens_hold_terminal(const struct guard *g)
+static char held_of_terminal(const struct guard *g)
 {
 	char state = '0';
-	return pread(g->state_fd, &state, 1, 0) == 1 && state == '1';
+	return pread(g->state_fd, &state, 1, 0) == 1 ? state : '0';
 }
 
-static void restore_terminal(const struct guard *g)
+static void restore_terminal(const struct guard *g, bool drawn_on)
 {
 	if (g->tty_fd < 0)
 		return;
@@ -116,7 +118,7 @@ static void restore_terminal(const struct guard *g)
 	(void) tcflush(g->tty_fd, TCIFLUSH);
 	/* A terminal that takes no output (^S, a dead connection) must not hold us here. */
 	struct pollfd writable = { .fd = g->tty_fd, .events = POLLOUT };
-	if (poll(&writable, 1, 1000) == 1 && (writable.revents & POLLOUT))
+	if (drawn_on && poll(&writable, 1, 1000) == 1 && (writable.revents & POLLOUT))
 		(void) write_all(g->tty_fd, reset_string, sizeof(reset_string) - 1);
 }
 
@@ -230,10 +232,10 @@ int guard_screens(const struct look *look, char *const *extra)
 		r = STATUS_CANNOT;
 	} else {
 		int status = wait_for_screens(&g);
-		bool held = screens_hold_terminal(&g);
-		if (held)
-			restore_terminal(&g);
-		r = report(status, held);
+		char held = held_of_terminal(&g);
+		if (held == '1' || held == 'm')
+			restore_terminal(&g, held == '1');
+		r = report(status, held == '1' || held == 'm');
 		wait_for_orphans(&g);
 	}
 	strv_free(argv);

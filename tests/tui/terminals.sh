@@ -10,11 +10,19 @@ is 'no terminal: status 125' $? 125
 ok 'and the usage' grep -q 'belljar run FILE' out
 
 terminal 80 24
-for term in dumb '' nonsense-terminal; do
+for term in dumb '' nonsense-terminal vt05-no-such; do
 	line "clear; TERM=$term $BELLJAR one.py; echo \"status of <$term>=\$?\""
-	sees "TERM=$term: status 125" "^status of <$term>=125"
-	ok 'with a way out' seen 'belljar run'
-	ok 'and the terminal untouched' sane
+	sees "TERM=$term: plain mode" '^belljar> ?$'
+	ok 'with the code staged' seen '^Staged, not run: one.py'
+	line quit
+	sees 'status 0' "^status of <$term>=0"
+	ok 'and the terminal is sane' wait_until sane
+done
+for term in dumb nonsense-terminal; do
+	line "clear; cat one.py | TERM=$term $BELLJAR"
+	sees "TERM=$term: code that is piped in is staged" '^Staged, not run: '
+	line quit
+	wait_until sane
 done
 line 'clear; cat one.py | setsid -w '"$BELLJAR"'; echo "status=$?"'
 sees 'no controlling terminal: status 125' '^status=125'

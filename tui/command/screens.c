@@ -50,17 +50,17 @@ static int screens_main(const struct look *look, int argc, char **argv)
 	}
 	if (argc > 2)
 		return no_screens("one FILE, or - for standard input");
-	if (!have_terminal())
+	if (!look->plain && !have_terminal())
 		return no_screens("no terminal to draw on");
+	struct look plain = *look;
 	const char *term = getenv("TERM");
-	if (!term || !*term || strcmp(term, "dumb") == 0)
-		return no_screens("TERM does not name a terminal that can be drawn on");
-	if (look->plain)
-		return no_screens("--plain has no screens");
-	/* After "--" a file may have any name. */
-	char dashes[] = "--";
-	char *extra[] = { dashes, argv[1], NULL }; /* argv[1] may be the NULL that ends argv */
-	return guard_screens(look, extra);
+	plain.plain = look->plain || !term || !*term || strcmp(term, "dumb") == 0;
+	/* After "--" a file may have any name. Who asks for plain mode gives commands on standard input, who did not gives
+	 * code there, as to the screens. */
+	char dashes[] = "--", standard_input[] = "-";
+	bool code_there = plain.plain && !look->plain && !isatty(STDIN_FILENO);
+	char *extra[] = { dashes, argc > 1 ? argv[1] : code_there ? standard_input : NULL, NULL };
+	return guard_screens(&plain, extra);
 }
 
 const struct command command_screens = {

@@ -17,6 +17,7 @@
 #include "core/supervise/supervise.h"
 #include "tui/screen/app.h"
 #include "tui/screen/curses.h"
+#include "tui/screen/plain.h"
 
 #define GRACE_NS (2 * NS_PER_S)
 
@@ -129,12 +130,17 @@ static void run(struct app *app, const char *argument)
 		app_show(app, &run_view);
 }
 
+void app_nothing_runs(struct app *app)
+{
+	app->interrupted = true;
+	app_say(app, app->plain ? "Nothing runs. quit leaves." : "Nothing runs. q leaves; so does a second ^C.");
+}
+
 static void stop(struct app *app, const char *argument)
 {
 	(void) argument;
 	if (!app->run) {
-		app->interrupted = true;
-		app_say(app, "Nothing runs. q leaves; so does a second ^C.");
+		app_nothing_runs(app);
 	} else if (app->stopping) {
 		(void) run_stop(app->run, 0);
 		app_say(app, "Killed.");
@@ -166,10 +172,10 @@ static void pause_run(struct app *app, const char *argument)
 		return;
 	}
 	app->watch.paused = !app->watch.paused;
-	app_say(app,
-		app->watch.paused
-			? "The RUN is paused: its processes stand still, its clock goes on. z lets it go on."
-			: "The run goes on.");
+	app_say(app, app->watch.paused ? "The RUN is paused: its processes stand still, its clock goes on. "
+					 "The same again lets it "
+					 "go on."
+				       : "The run goes on.");
 }
 
 static void screen(struct app *app, const char *argument)
@@ -188,12 +194,23 @@ static void screen(struct app *app, const char *argument)
 	app_warn(app, "screen takes 1 to %d, a name, or -.", VIEW_MAX);
 }
 
+/* By name, or by number in the list of presets. */
+static int preset_by(struct app *app, const char *argument, struct err *e)
+{
+	struct draft *s = &app->draft;
+	uint64_t number;
+	if (!strv_has(s->presets, argument) && str_to_u64(argument, &number) == 0 && number >= 1 &&
+	    number <= strv_len(s->presets))
+		argument = s->presets[number - 1];
+	return draft_preset(s, argument, e);
+}
+
 static void preset(struct app *app, const char *argument)
 {
 	struct err e;
 	if (!*argument)
 		draft_preset_next(&app->draft);
-	else if (draft_preset(&app->draft, argument, &e) < 0) {
+	else if (preset_by(app, argument, &e) < 0) {
 		app_warn(app, "%s", e.text);
 		return;
 	}
@@ -227,6 +244,8 @@ static void open_file(struct app *app, const char *argument)
 	}
 	app->compose = (struct compose_state){ 0 };
 	app_show(app, &compose_view);
+	if (app->plain)
+		plain_put_staged(app);
 }
 
 static void find(struct app *app, const char *argument)
@@ -236,7 +255,9 @@ static void find(struct app *app, const char *argument)
 		return;
 	}
 	(void) snprintf(app->find, sizeof(app->find), "%s", argument);
-	if (!app->view->find || !app->view->find(app, app->find, false))
+	if (app->plain)
+		plain_find(app, argument);
+	else if (!app->view->find || !app->view->find(app, app->find, false))
 		app_warn(app, "Not found: %s", app->find);
 }
 
@@ -276,6 +297,10 @@ static void talk(struct app *app, const char *argument)
 static void help(struct app *app, const char *argument)
 {
 	(void) argument;
+	if (app->plain) {
+		plain_help(app);
+		return;
+	}
 	app->help = !app->help;
 	app->help_top = 0;
 }
@@ -292,8 +317,19 @@ static void back(struct app *app, const char *argument)
 static void suspend(struct app *app, const char *argument)
 {
 	(void) argument;
-	if (app->term)
+	if (app->plain)
+		plain_suspend(app);
+	else if (app->term)
 		curses_suspend(app->term);
+}
+
+static void more(struct app *app, const char *argument)
+{
+	(void) argument;
+	if (app->plain)
+		plain_more(app);
+	else
+		app->view->move(app, MOVE_PAGE_DOWN);
 }
 
 static void redraw(struct app *app, const char *argument)
@@ -351,6 +387,7 @@ const struct action common_actions[] = {
 	{ "find", "[TEXT]", "find a text", find },
 	{ "find-next", NULL, "the next place where it stands", find_next },
 	{ "find-back", NULL, "the place before", find_back },
+	{ "more", NULL, "what is below, a page of it", more },
 	{ "move", "WHERE", "scroll: up, page-down, top …", move },
 	{ "command", "[TEXT]", "open this line", command },
 	{ "talk", NULL, "for an audience: less, wider apart, the last key in view", talk },

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "core/supervise/supervise.h"
 #include "tui/screen/app.h"
 #include "tui/screen/curses.h"
+#include "tui/screen/plain.h"
 
 #define FRAME_NS      (50 * NS_PER_MS) /* 20 frames a second; ssh: 10 */
 #define ANSWER_FRAMES 10               /* so many for one, where keys are answered */
@@ -60,6 +62,8 @@ static void say(struct app *app, bool warning, const char *fmt, va_list ap)
 	app->said_warning = warning;
 	clean_free(&clean);
 	free(text);
+	if (app->plain)
+		plain_say(app, warning);
 	app_dirty(app);
 }
 
@@ -222,20 +226,42 @@ const struct action *app_action_elsewhere(const char *name, size_t len, const st
 	return found;
 }
 
+/* A screen that is called by its bare name. On the screens what can be done comes first, in plain mode only what needs
+ * nothing more said. */
+static const struct view *named_view(const struct app *app, const struct action *action, const char *name)
+{
+	if (action && !(app->plain && action->argument))
+		return NULL;
+	for (int i = 0; i < VIEW_MAX; i++)
+		if (strcasecmp(views[i]->title, name) == 0)
+			return views[i];
+	return NULL;
+}
+
 void app_command(struct app *app, const char *line)
 {
-	const struct view *other;
+	const struct view *other = NULL, *named;
 	line += strspn(line, " :");
 	size_t len = strcspn(line, " ");
 	const char *argument = line + len + strspn(line + len, " ");
 	const struct action *action = app_action(app, line, len);
 	if (len == 0)
 		return;
-	if (!action && (action = app_action_elsewhere(line, len, &other)))
-		app_show(app, other);
 	if (!action)
-		app_warn(app, "No command is called \"%.*s\" here. ? lists them.",
-			 (int) (len > 40 ? 40 : len), line);
+		action = app_action_elsewhere(line, len, &other);
+	if ((named = named_view(app, action, line))) {
+		app_show(app, named);
+		return;
+	}
+	if (action && other)
+		app_show(app, other);
+	if (app->plain && action && plain_drawn(action->name)) {
+		app_warn(app, "%s is about a picture, which plain mode does not draw.", action->name);
+		return;
+	}
+	if (!action)
+		app_warn(app, "No command is called \"%.*s\" here. %s lists them.",
+			 (int) (len > 40 ? 40 : len), line, app->plain ? "help" : "?");
 	else if (!action->argument && *argument)
 		app_warn(app, "%s takes nothing after it.", action->name);
 	else
@@ -283,6 +309,8 @@ void app_paste(struct app *app, const char *text, size_t len, const char *arriva
 void app_event(struct app *app, const struct event *ev)
 {
 	watch_event(&app->watch, ev);
+	if (app->plain)
+		plain_event(app, ev);
 	/* A frozen picture stands still, so that text can be selected in the terminal. */
 	if (!(app->view == &run_view && app->at_run.frozen) || ev->type == EVENT_ASK)
 		app_dirty(app);
@@ -297,6 +325,8 @@ static int size_and_loop(struct app *app, const struct app_options *o, struct er
 	cells_resize(&app->grid, o->rows ? o->rows : 24, o->columns ? o->columns : 80);
 	if (o->rows)
 		return 0;
+	if (o->plain)
+		return plain_open(app, o, e);
 	const struct curses_options terminal = { .color = o->color,
 						 .guard_fd = o->guard_fd,
 						 .paste_max = CODE_MAX,
@@ -306,7 +336,9 @@ static int size_and_loop(struct app *app, const struct app_options *o, struct er
 						 .farewell = on_farewell,
 						 .changed = on_changed,
 						 .ended = on_ended };
-	return curses_open(app->loop, &terminal, &app->term, e);
+	r = curses_open(app->loop, &terminal, &app->term, e);
+	/* A terminal that cannot be drawn on can still be written to. */
+	return r == -ENOTTY && !o->script ? plain_open(app, o, e) : r;
 }
 
 static int load(struct app *app, const struct app_options *o, struct err *e)
@@ -318,9 +350,9 @@ static int load(struct app *app, const struct app_options *o, struct err *e)
 		return r;
 	else if (o->file && strcmp(o->file, "-") != 0)
 		r = draft_open(&app->draft, o->file, e);
-	else if ((o->file || !isatty(STDIN_FILENO)) && !o->rows)
+	else if ((o->file || (!isatty(STDIN_FILENO) && !o->plain)) && !o->rows)
 		intake_start(app);
-	if (r == 0 && o->script)
+	if (r == 0 && o->script && !app->plain)
 		r = script_open(app, o->script, e);
 	if (o->screen > 0 && o->screen <= VIEW_MAX)
 		app_show(app, views[o->screen - 1]);
@@ -359,6 +391,7 @@ static void app_done(struct app *app)
 	playback_close(app);
 	script_free(app->script);
 	intake_stop(app);
+	plain_close(app);
 	curses_close(app->term);
 	watch_done(&app->watch);
 	draft_done(&app->draft);
@@ -381,7 +414,9 @@ int app_run(const struct app_options *o)
 	int r = size_and_loop(app, o, &e);
 	if (r == 0)
 		r = load(app, o, &e);
-	if (r == 0) {
+	if (r == 0 && app->plain) {
+		r = plain_session(app, &e);
+	} else if (r == 0) {
 		app_dirty(app);
 		/* Without a terminal and a script there is nothing to wait for. */
 		while (r == 0 && !app->quitting && (app->term || app->script))

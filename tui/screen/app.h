@@ -26,6 +26,7 @@ struct err;
 struct event;
 struct launch;
 struct loop;
+struct plain;
 struct run;
 struct script;
 
@@ -66,6 +67,9 @@ struct view {
 	bool (*key)(struct app *app, uint32_t key); /* before the key table; NULL: none wanted */
 	void (*paste)(struct app *app, const char *text, size_t len,
 		      const char *arrival); /* NULL: not here */
+	/* what it shows, as lines for plain mode: appended, ends with a newline; NULL: it cannot be told */
+	void (*tell)(struct app *app, struct buf *out);
+	bool (*busy)(const struct app *app); /* something of its own runs; NULL: nothing ever does */
 	void (*done)(
 		struct app *app); /* at the end: releases app->own[id]; NULL: it has nothing of its own */
 };
@@ -105,6 +109,7 @@ struct intake { /* code that arrives on standard input */
 struct app {
 	struct loop *loop;
 	struct curses *term; /* NULL: drawn without a terminal */
+	struct plain *plain; /* NULL: with screens */
 	struct cells grid;
 	bool ascii, color, dirty, quitting, help;
 	bool talk;         /* for an audience: few things, wide apart, and the last key in view */
@@ -141,7 +146,7 @@ struct app {
 };
 
 struct app_options {
-	bool ascii, color;
+	bool ascii, color, plain;
 	int guard_fd;
 	const char *script, *replay, *dump, *dump_roles;
 	int rows, columns; /* without a terminal: the size to draw at; 0: there is one */
@@ -177,6 +182,7 @@ const struct action *app_actions(const struct app *app, size_t n);
 /* app_start: starts a run and follows it: app->watch is its from then on. Takes the launch. False: it was said why not. */
 bool app_start(struct app *app, struct launch *l);
 void app_quit(struct app *app, int status);
+void app_nothing_runs(struct app *app); /* the answer to ^C then: how to leave */
 
 /* ask.c: the call that waits for an answer. */
 extern const struct action ask_actions[];
@@ -194,6 +200,9 @@ const struct group *events_chosen(struct app *app);
 /* frame.c */
 void frame_draw(struct app *app);
 void run_status(struct app *app, const struct pane *row); /* row 1 of Run and Events */
+
+/* compose.c: what is staged, and what is to be known of it before a run, as lines. Appended. */
+void compose_summary(struct app *app, struct buf *out);
 
 /* intake.c: reads standard input, bounded, while keys are answered. */
 void intake_start(struct app *app);

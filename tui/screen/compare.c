@@ -380,6 +380,30 @@ static void draw(struct app *app, const struct pane *body)
 		draw_chosen(app, s, &sections[1].in);
 }
 
+static bool busy(const struct app *app)
+{
+	const struct compare *s = app->own[VIEW_COMPARE];
+
+	return s && s->run;
+}
+
+/* A row is a heading and, below it, a line for each column. */
+static void tell(struct app *app, struct buf *out)
+{
+	struct compare *s = mine(app);
+
+	make_rows(s);
+	if (!s->c)
+		buf_str(out,
+			"compare runs the staged code under each of these; presets NAME NAME chooses.\n");
+	for (size_t i = 0; s->c && i < s->shown; i++) {
+		const struct compare_row *r = &s->rows[s->order[i]];
+		buf_printf(out, "%s%s, %s\n", r->differs ? "DIFFERS: " : "", r->section, r->label);
+		for (size_t k = 0; k < column_count(s); k++)
+			buf_printf(out, "  %s: %s\n", column_name(s, k), r->cell[k] ? r->cell[k] : "-");
+	}
+}
+
 static void status(struct app *app, const struct pane *row)
 {
 	struct compare *s = mine(app);
@@ -460,8 +484,7 @@ static void stop(struct app *app, const char *argument)
 
 	(void) argument;
 	if (!s->run) {
-		app->interrupted = true;
-		app_say(app, "Nothing runs. q leaves; so does a second ^C.");
+		app_nothing_runs(app);
 		return;
 	}
 	(void) run_stop(s->run, 0);
@@ -566,10 +589,10 @@ const struct view compare_view = {
 	.id = VIEW_COMPARE,
 	.title = "Compare",
 	.means = "The staged code is run under two to four presets, one run after the other. Rows with ! "
-		 "differ: in "
-		 "how it ended, what it printed, what it tried and what became of that. Times and sizes "
-		 "count as "
-		 "different when one is more than twice another. `belljar compare` prints the same.",
+		 "differ: "
+		 "in how it ended, what it printed, what it tried and what became of that. Times and sizes "
+		 "count "
+		 "as different when one is more than twice another. `belljar compare` prints the same.",
 	.actions = actions,
 	.draw = draw,
 	.status = status,
@@ -577,5 +600,7 @@ const struct view compare_view = {
 	.move = move,
 	.find = find,
 	.back = back,
+	.tell = tell,
+	.busy = busy,
 	.done = done,
 };

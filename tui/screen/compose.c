@@ -327,6 +327,9 @@ static void insert(struct app *app, const char *argument)
 	intake_stop(app);
 	draft_remember(&app->draft);
 	app->compose.inserting = true;
+	if (app->plain)
+		app_say(app, "What is typed now is code, until ^D at the beginning of a line (in a script: a "
+			     "dot alone on a line).");
 }
 
 static int edit_copy(struct app *app, char *path, size_t suffix, struct err *e)
@@ -366,6 +369,45 @@ static void edit(struct app *app, const char *argument)
 	(void) unlink(path);
 }
 
+/* ---- for plain mode ---- */
+
+void compose_summary(struct app *app, struct buf *out)
+{
+	char size[32];
+	struct draft *s = &app->draft;
+	draft_review(s);
+	if (s->code.len == 0) {
+		buf_str(out, "Nothing is staged: open FILE stages one, insert takes what is typed.\n");
+		return;
+	}
+	buf_printf(out, "Staged, not run: %.*s, %zu line%s, %s, %s, sha256 %.8s\n", (int) s->name.len,
+		   s->name.text, s->found.lines, s->found.lines == 1 ? "" : "s",
+		   format_bytes(s->code.len, size, sizeof(size)),
+		   s->language ? s->language->title : "language not known", s->sha256);
+	for (int i = 0; i < s->note_count; i++)
+		buf_printf(out, "%s: %.*s\n", s->notes[i].warning ? "WARNING" : "Note",
+			   (int) s->notes[i].text.len, s->notes[i].text.text);
+	if (s->policy)
+		buf_printf(out, "Preset: %s. %s\n", s->presets[s->preset],
+			   s->policy->summary ? s->policy->summary : "");
+	else
+		buf_str(out, "No preset: none could be loaded.\n");
+}
+
+static void compose_tell(struct app *app, struct buf *out)
+{
+	compose_summary(app, out);
+	size_t lines = app->draft.code.len ? app->draft.found.lines : 0, len = 0;
+	for (size_t i = 0; i < lines; i++) {
+		struct scrub scrub = { .ascii = app->ascii };
+		const char *line = draft_line(&app->draft, i, &len);
+		buf_printf(out, "%zu: ", i + 1);
+		scrub_add(&scrub, line ? line : "", line ? len : 0, out);
+		scrub_end(&scrub, out);
+		buf_str(out, "\n");
+	}
+}
+
 /* clang-format off */
 static const struct action actions[] = {
 	{ "clear", NULL, "throw the staged code away", clear },
@@ -391,4 +433,5 @@ const struct view compose_view = {
 	.back = compose_back,
 	.key = compose_key,
 	.paste = compose_paste,
+	.tell = compose_tell,
 };

@@ -25,6 +25,7 @@
 #include "core/base/base.h"
 #include "tui/screen/cells.h"
 #include "tui/screen/curses.h"
+#include "tui/screen/job.h"
 #include "tui/screen/keymap.h"
 #include "tui/screen/paste.h"
 
@@ -122,12 +123,6 @@ static void look_of(struct curses *c, const struct grid_cell *cell, attr_t *ret_
 		return;
 	*ret_attr |= (s.bold ? A_BOLD : 0) | (s.underline ? A_UNDERLINE : 0) | (s.reverse ? A_REVERSE : 0);
 	*ret_pair = pair_of(c, s);
-}
-
-static void guard_says(const struct curses *c, char holds)
-{
-	if (c->o.guard_fd >= 0)
-		(void) !pwrite(c->o.guard_fd, &holds, 1, 0);
 }
 
 /* putp() would go through stdout; this goes where the terminal is. */
@@ -355,10 +350,10 @@ static int start_curses(struct curses *c, struct err *e)
 {
 	use_env(FALSE); /* exported LINES and COLUMNS would freeze the size */
 	use_tioctl(TRUE);
-	guard_says(c, '1');
+	job_tell_guard(c->o.guard_fd, '1');
 	c->screen = newterm(NULL, c->out, c->in);
 	if (!c->screen) {
-		guard_says(c, '0');
+		job_tell_guard(c->o.guard_fd, '0');
 		return err_say(e, ENOTTY, "curses cannot use this terminal; use belljar run");
 	}
 	if (!getenv("ESCDELAY"))
@@ -496,13 +491,13 @@ void curses_leave(struct curses *c)
 	send_mode(c, c->paste_off);
 	(void) curs_set(1);
 	(void) endwin();
-	guard_says(c, '0');
+	job_tell_guard(c->o.guard_fd, '0');
 	c->away = true;
 }
 
 void curses_return(struct curses *c)
 {
-	guard_says(c, '1');
+	job_tell_guard(c->o.guard_fd, '1');
 	c->away = false;
 	(void) reset_prog_mode();
 	send_mode(c, c->paste_on);
@@ -511,34 +506,11 @@ void curses_return(struct curses *c)
 	c->o.changed(c->o.arg);
 }
 
-/* Stops the whole process group, as ^Z in a cooked terminal would: the guard is in it. The supervisor is
- * not. */
-static void stop_group(void)
-{
-	sigset_t stop, before;
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGTSTP);
-	(void) signal(SIGTSTP, SIG_DFL);
-	(void) sigprocmask(SIG_UNBLOCK, &stop, &before);
-	(void) kill(0, SIGTSTP);
-	(void) sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
 void curses_suspend(struct curses *c)
 {
 	const char *farewell = c->o.farewell(c->o.arg);
 	curses_leave(c);
 	send_mode(c, farewell);
-	/* `bg` wakes us without giving us the terminal: stop again. Bounded, for where no shell can stop
-	 * us at all. */
-	for (int tries = 0; tries < 100; tries++) {
-		uint64_t before_ns = now_ns();
-		stop_group();
-		pid_t front = tcgetpgrp(c->fd);
-		if (front < 0 || front == getpgrp())
-			break;
-		if (now_ns() - before_ns > NS_PER_MS)
-			tries = 0;
-	}
+	job_stop(c->fd);
 	curses_return(c);
 }

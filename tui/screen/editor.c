@@ -14,6 +14,7 @@
 #include "core/base/base.h"
 #include "tui/screen/app.h"
 #include "tui/screen/curses.h"
+#include "tui/screen/plain.h"
 
 static int spawn_editor(const char *path)
 {
@@ -52,10 +53,12 @@ int editor_run(struct app *app, const char *path, struct err *e)
 {
 	if (app->run)
 		return err_say(e, EBUSY, "A run lives: its output would have nowhere to go meanwhile.");
-	if (!app->term)
+	if (!app->term && !plain_has_terminal(app))
 		return err_say(e, ENOTTY, "There is no terminal for an editor.");
-	curses_leave(app->term);
+	if (app->term)
+		curses_leave(app->term);
 	int r = spawn_editor(path);
-	curses_return(app->term);
+	if (app->term)
+		curses_return(app->term);
 	return r < 0 ? err_say(e, -r, "The editor did not end well; nothing was changed.") : 0;
 }

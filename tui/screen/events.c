@@ -10,6 +10,7 @@
 #include "core/base/base.h"
 #include "core/model/model.h"
 #include "tui/screen/app.h"
+#include "tui/screen/plain.h"
 #include "tui/screen/run_parts.h"
 
 #define WIDE        110
@@ -87,16 +88,22 @@ static uint64_t row_ns(const struct app *app, size_t row)
 }
 
 /* An empty list must not sound like safety: it says whether anybody was watching. */
+static void none_words(const struct app *app, struct buf *out)
+{
+	if (*app->at_events.filter)
+		buf_str(out, app->plain ? "No event holds this text. filter-off shows all again."
+					: "No event holds this text. Esc shows all again.");
+	else if (!app->watch.started)
+		buf_str(out, "Nothing has run yet.");
+	else
+		watch_empty_lists(&app->watch, out);
+}
+
 static void draw_none(const struct app *app, const struct pane *pane)
 {
 	struct pane text = pane_cut(pane, 0, 1, pane->rows, pane->columns - 2);
 	struct buf words = { 0 };
-	if (*app->at_events.filter)
-		buf_str(&words, "No event holds this text. Esc shows all again.");
-	else if (!app->watch.started)
-		buf_str(&words, "Nothing has run yet.");
-	else
-		watch_empty_lists(&app->watch, &words);
+	none_words(app, &words);
 	if (words.len)
 		pane_wrapped(&text, 0, ROLE_TEXT, clean_scrubbed(words.data, words.len));
 	buf_done(&words);
@@ -141,47 +148,64 @@ static void draw_list(struct app *app, const struct pane *pane)
 	}
 }
 
-/* One fact of the detail; returns the row after it. */
-static int fact(const struct pane *pane, int row, const char *label, struct clean text)
+/* Where the detail of an event goes: a pane, or lines. */
+struct facts {
+	const struct pane *pane;
+	int row;         /* of the next one */
+	struct buf *out; /* in place of the pane */
+};
+
+static void fact(struct facts *f, const char *label, struct clean text)
 {
+	if (text.len == 0)
+		return;
+	if (f->out) {
+		buf_printf(f->out, "%s: %.*s\n", label, (int) text.len, text.text);
+		return;
+	}
+	const struct pane *pane = f->pane;
 	struct pane words =
 		pane_cut(pane, 0, 11, pane->rows, pane->columns - 12); /* measured even where nothing shows */
-	if (text.len == 0)
-		return row;
-	pane_put(pane, row, 1, ROLE_STRONG, label);
-	return row + pane_wrapped(&words, row, ROLE_TEXT, text);
+	pane_put(pane, f->row, 1, ROLE_STRONG, label);
+	f->row += pane_wrapped(&words, f->row, ROLE_TEXT, text);
 }
 
-static int fact_words(const struct pane *pane, int row, const char *label, const char *words)
+static void fact_words(struct facts *f, const char *label, const char *words)
 {
-	return fact(pane, row, label, clean_scrubbed(words, strlen(words)));
+	fact(f, label, clean_scrubbed(words, strlen(words)));
 }
 
-static int draw_detail(const struct app *app, const struct pane *pane, int row)
+static void put_detail(const struct app *app, struct facts *f)
 {
 	const struct group *g = selected(app);
 	char words[200], first[32], last[32], count[32];
 	if (!g)
-		return row;
-	row = fact(pane, row, "what", g->what);
+		return;
+	fact(f, "what", g->what);
 	(void) snprintf(words, sizeof(words), "%s%s%s%s%s", group_outcome(g), g->layer ? " by " : "",
 			layer_name(g->layer), g->layer ? ": " : "", layer_words(g->layer));
-	row = fact_words(pane, row, "outcome", words);
-	row = fact(pane, row, "why", g->why);
-	row = fact(pane, row, "who", g->who);
+	fact_words(f, "outcome", words);
+	fact(f, "why", g->why);
+	fact(f, "who", g->who);
 	if (g->basis != BASIS_NONE)
-		row = fact_words(pane, row, "certainty", basis_words(g->basis));
+		fact_words(f, "certainty", basis_words(g->basis));
 	(void) snprintf(words, sizeof(words), g->count > 1 ? "%s times, from %s to %s" : "%s time, at %s",
 			count_words(g->count, count, sizeof(count)),
 			clock_words(g->first_ns, first, sizeof(first)),
 			clock_words(g->last_ns, last, sizeof(last)));
-	row = fact_words(pane, row, "seen", words);
+	fact_words(f, "seen", words);
 	struct buf allow = { 0 };
 	group_allow(g, &allow);
 	if (allow.len)
-		row = fact_words(pane, row, "to allow", allow.data);
+		fact_words(f, "to allow", allow.data);
 	buf_done(&allow);
-	return row;
+}
+
+static int draw_detail(const struct app *app, const struct pane *pane, int row)
+{
+	struct facts facts = { .pane = pane, .row = row };
+	put_detail(app, &facts);
+	return facts.row;
 }
 
 static void draw_detail_pane(struct app *app, const struct pane *pane)
@@ -324,6 +348,63 @@ static void detail(struct app *app, const char *argument)
 	app->at_events.detail_top = 0;
 }
 
+/* ---- for plain mode ---- */
+
+static void tell_empty(const struct app *app, struct buf *out)
+{
+	struct buf words = { 0 };
+	none_words(app, &words);
+	if (words.len)
+		buf_printf(out, "%s\n", words.data);
+	buf_done(&words);
+}
+
+static void events_tell(struct app *app, struct buf *out)
+{
+	char title[200];
+	make_order(app);
+	list_title(app, title, sizeof(title));
+	buf_printf(out, "%s\n", title);
+	for (size_t i = 0; i < app->at_events.shown; i++) {
+		buf_printf(out, "%zu: ", i + 1);
+		tell_group(group_of_row(app, i), row_ns(app, i), out);
+	}
+	if (app->at_events.shown == 0) {
+		tell_empty(app, out);
+		return;
+	}
+	struct buf blind = { 0 };
+	watch_blind_lists(&app->watch, &blind);
+	buf_printf(out, "%s%sshow NUMBER tells one in full.\n", blind.len ? blind.data : "",
+		   blind.len ? "\n" : "");
+	buf_done(&blind);
+}
+
+/* A row of the list by its number, in full. */
+static void show(struct app *app, const char *argument)
+{
+	struct events_state *s = &app->at_events;
+	uint64_t number;
+	make_order(app);
+	if (str_to_u64(argument, &number) < 0 || number < 1 || number > s->shown) {
+		app_warn(app,
+			 s->shown ? "show takes the number of an event, 1 to %zu."
+				  : "There are no events.%.0zu",
+			 s->shown);
+		return;
+	}
+	s->selected = (size_t) number - 1;
+	s->full = !app->plain;
+	s->detail_top = 0;
+	if (!app->plain)
+		return;
+	struct buf words = { 0 };
+	struct facts facts = { .out = &words };
+	put_detail(app, &facts);
+	plain_put(app, &words);
+	buf_done(&words);
+}
+
 static void filter(struct app *app, const char *argument)
 {
 	if (!*argument) {
@@ -414,6 +495,7 @@ static void pane(struct app *app, const char *argument)
 /* clang-format off */
 static const struct action actions[] = {
 	{ "detail", NULL, "the chosen event alone", detail },
+	{ "show", "NUMBER", "an event of the list by its number, in full", show },
 	{ "filter", "[TEXT]", "show only events that hold a text", filter },
 	{ "filter-off", NULL, "show all events again", filter_off },
 	{ "sort", NULL, "by first time, or by how often", sort },
@@ -439,4 +521,5 @@ const struct view events_view = {
 	.move = events_move,
 	.find = events_find,
 	.back = events_back,
+	.tell = events_tell,
 };

@@ -319,7 +319,55 @@ static bool back(struct app *app)
 	return open;
 }
 
+/* ---- for plain mode ---- */
+
+static void tell_lessons(const struct learn *s, struct buf *out)
+{
+	for (size_t i = 0; s->names && s->names[i]; i++)
+		buf_printf(out, "%zu: %s. %s\n", i + 1, s->lessons[i] ? s->lessons[i]->title : s->names[i],
+			   s->lessons[i] ? s->lessons[i]->summary : s->faults[i]);
+	buf_str(out, strv_len(s->names) ? "lesson NUMBER opens one.\n"
+					: "There are no lessons: is belljar installed whole?\n");
+}
+
+static void tell_lines(struct app *app, struct buf *out)
+{
+	struct learn *s = mine(app);
+	const struct lesson_step *step = step_of(s);
+	if (!step) {
+		tell_lessons(s, out);
+		return;
+	}
+	tell(app);
+	reader_tell(&s->text, out);
+	buf_printf(out, "\nCommands here: %s%s%s, previous, lessons.\n", step->ask ? "answer LETTER, " : "",
+		   step->code ? "do, " : "",
+		   s->at + 1 < s->open->step_count ? "next" : "next (it was the last step)");
+}
+
 /* ---- what can be done ---- */
+
+static void lessons(struct app *app, const char *argument)
+{
+	(void) argument;
+	mine(app)->open = NULL;
+}
+
+static void next(struct app *app, const char *argument);
+
+static void lesson(struct app *app, const char *argument)
+{
+	struct learn *s = mine(app);
+	uint64_t number = 0;
+	(void) str_to_u64(argument, &number);
+	if (number < 1 || number > strv_len(s->names)) {
+		app_warn(app, "lesson takes a number, 1 to %zu.", strv_len(s->names));
+		return;
+	}
+	s->open = NULL;
+	s->pick.selected = (size_t) number - 1;
+	next(app, "");
+}
 
 static void next(struct app *app, const char *argument)
 {
@@ -415,6 +463,8 @@ static void stage_code(struct app *app, const char *argument)
 /* clang-format off */
 static const struct action actions[] = {
 	{ "next", NULL, "open the chosen lesson; the next step of it", next },
+	{ "lesson", "NUMBER", "open a lesson by its number", lesson },
+	{ "lessons", NULL, "the list of lessons", lessons },
 	{ "previous", NULL, "the step before", previous },
 	{ "answer", "a|b|c|d", "say what you expect", answer },
 	{ "do", NULL, "run the code of this step", do_it },
@@ -438,5 +488,6 @@ const struct view learn_view = {
 	.move = move,
 	.find = find,
 	.back = back,
+	.tell = tell_lines,
 	.done = done,
 };

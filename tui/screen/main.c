@@ -13,12 +13,12 @@
 #include "core/supervise/supervise.h"
 #include "tui/screen/app.h"
 
-enum { GUARD_FD = 1, COLOR, ASCII, SCRIPT, REPLAY, SIZE, DUMP, DUMP_ROLES, SCREEN };
+enum { GUARD_FD = 1, COLOR, ASCII, SCRIPT, REPLAY, SIZE, DUMP, DUMP_ROLES, SCREEN, PLAIN };
 
 /* clang-format off */
 static const struct option options[] = {
 	{ "guard-fd", 1, NULL, GUARD_FD }, { "color", 1, NULL, COLOR }, { "ascii", 0, NULL, ASCII },
-	{ "script", 1, NULL, SCRIPT }, { "replay", 1, NULL, REPLAY }, { "screen", 1, NULL, SCREEN },
+	{ "plain", 0, NULL, PLAIN }, { "script", 1, NULL, SCRIPT }, { "replay", 1, NULL, REPLAY }, { "screen", 1, NULL, SCREEN },
 	{ "size", 1, NULL, SIZE }, { "dump", 1, NULL, DUMP }, { "dump-roles", 1, NULL, DUMP_ROLES },
 	{ 0 },
 };
@@ -29,6 +29,7 @@ static int take(struct app_options *o, int option)
 	case GUARD_FD: o->guard_fd = atoi(optarg); return 0;
 	case COLOR: o->color = strcmp(optarg, "never") != 0; return 0;
 	case ASCII: o->ascii = true; return 0;
+	case PLAIN: o->plain = true; return 0;
 	case SCRIPT: o->script = optarg; return 0;
 	case REPLAY: o->replay = optarg; return 0;
 	case SIZE: return sscanf(optarg, "%4dx%4d", &o->columns, &o->rows) == 2 && o->rows > 0 ? 0 : -1;

@@ -171,6 +171,23 @@ static void draw(struct app *app, const struct pane *body)
 	}
 }
 
+/* As a list, and then the text of the chosen one. */
+static void tell_lines(struct app *app, struct buf *out)
+{
+	struct presets *s = mine(app);
+	const char *next =
+		app->draft.policy && app->draft.presets ? app->draft.presets[app->draft.preset] : "";
+
+	for (size_t i = 0; s->names && s->names[i]; i++)
+		buf_printf(out, "%zu: %s%s%s\n", i + 1, s->names[i],
+			   i == s->pick.selected ? ", told below" : "",
+			   strcmp(next, s->names[i]) == 0 ? ", of the next run" : "");
+	if (s->told != s->pick.selected + 1)
+		tell(app, false);
+	buf_str(out, "\n");
+	reader_tell(&s->text, out);
+}
+
 static void status(struct app *app, const struct pane *row)
 {
 	struct presets *s = mine(app);
@@ -230,12 +247,53 @@ static bool back(struct app *app)
 
 /* ---- what can be done ---- */
 
+/* The preset of this name, or of this number in the list. */
+static bool choose(struct app *app, const char *argument)
+{
+	struct presets *s = mine(app);
+	uint64_t number = 0;
+
+	(void) str_to_u64(argument, &number);
+	for (size_t i = 0; s->names && s->names[i]; i++)
+		if (strcmp(s->names[i], argument) == 0 || number == i + 1) {
+			s->pick.selected = i;
+			return true;
+		}
+	if (*argument)
+		app_warn(app, "There is no preset \"%s\"; presets lists them.", argument);
+	return !*argument;
+}
+
+static void describe(struct app *app, const char *argument)
+{
+	mine(app)->differences = false;
+	mine(app)->told = 0;
+	(void) choose(app, argument);
+}
+
+static void differ(struct app *app, const char *argument)
+{
+	struct presets *s = mine(app);
+	FREE char *first = xstrndup(argument, strcspn(argument, " "));
+	const char *second = argument + strlen(first) + strspn(argument + strlen(first), " ");
+
+	if (!*first || !*second) {
+		app_warn(app, "differ takes two presets, by name or by number.");
+		return;
+	}
+	if (!choose(app, first))
+		return;
+	free(s->other);
+	s->other = xstrdup(chosen(s));
+	s->differences = choose(app, second);
+	s->told = 0;
+}
+
 static void take(struct app *app, const char *argument)
 {
 	struct err e;
-	const char *name = chosen(mine(app));
+	const char *name = choose(app, argument) ? chosen(mine(app)) : NULL;
 
-	(void) argument;
 	if (!name)
 		return;
 	if (draft_preset(&app->draft, name, &e) < 0)
@@ -352,7 +410,9 @@ static void edit(struct app *app, const char *argument)
 
 /* clang-format off */
 static const struct action actions[] = {
-	{ "take", NULL, "take the chosen preset for the next run", take },
+	{ "take", "[NAME]", "take a preset, or the chosen one, for the next run", take },
+	{ "describe", "NAME", "what a preset enforces, in words", describe },
+	{ "differ", "NAME NAME", "what parts two presets", differ },
 	{ "mark", NULL, "mark the chosen preset, to see what parts another from it", mark },
 	{ "differences", NULL, "what parts the marked and the chosen one, or all of the chosen one", differences },
 	{ "try", NULL, "start it with a program that does nothing: what holds on this machine", try_here },
@@ -377,5 +437,6 @@ const struct view presets_view = {
 	.move = move,
 	.find = find,
 	.back = back,
+	.tell = tell_lines,
 	.done = done,
 };

@@ -11,6 +11,7 @@
 #include <wchar.h>
 
 #include "core/base/base.h"
+#include "core/model/model.h"
 #include "tui/screen/app.h"
 
 static const char *const leads[PROMPT_KINDS] = {
@@ -23,6 +24,16 @@ static const char *const leads[PROMPT_KINDS] = {
 void prompt_open(struct app *app, enum prompt_kind kind, const char *text)
 {
 	struct prompt *p = &app->prompt;
+	if (app->plain && kind != PROMPT_QUIT) {
+		app_warn(app,
+			 kind == PROMPT_COMMAND
+				 ? "Say it in full: \"%s\" and what it is about; help lists the commands."
+				 : "Say what to look for: find TEXT, filter TEXT.%.0s",
+			 text);
+		return;
+	}
+	if (app->plain)
+		app_say(app, "%s", leads[kind]);
 	p->kind = kind;
 	(void) snprintf(p->text, sizeof(p->text), "%s", text);
 	p->len = p->cursor = strlen(p->text);
@@ -119,29 +130,117 @@ static void remember(struct prompt *p)
 	history[(*count)++] = xstrdup(p->text);
 }
 
+/* The names of files that begin so; a folder's with a slash behind it. */
+static char **file_names(const char *beginning)
+{
+	FREE char *pattern = xprintf("%s*", beginning);
+	char **all = NULL;
+	glob_t found;
+	if (glob(pattern, GLOB_MARK | GLOB_NOESCAPE, NULL, &found) == 0) {
+		all = strv_dup(found.gl_pathv);
+		globfree(&found);
+	}
+	return all;
+}
+
+static char **action_names(const struct app *app)
+{
+	char **all = NULL;
+	const struct action *table;
+	for (size_t n = 0; (table = app_actions(app, n)); n++)
+		for (const struct action *a = table; a->name; a++)
+			all = strv_add(all, a->name);
+	return all;
+}
+
+static char **view_names(void)
+{
+	char **all = NULL;
+	for (int i = 0; i < VIEW_MAX; i++)
+		all = strv_add(all, views[i]->title);
+	return all;
+}
+
+static char **language_names(void)
+{
+	char **all = NULL;
+	for (size_t i = 0; languages[i]; i++)
+		all = strv_add(all, languages[i]->name);
+	return all;
+}
+
+/* Where nothing is typed yet, the folder that they are kept in; from there on it is a path like any other. */
+static char **recording_names(const char *word)
+{
+	struct err ignored;
+	FREE char *folder = *word ? NULL : xdg_folder(XDG_STATE, "runs/", false, &ignored);
+	return file_names(folder ? folder : word);
+}
+
+static bool is_one_of(const char *line, size_t len, const char *const *names)
+{
+	for (; *names; names++)
+		if (strlen(*names) == len && strncmp(*names, line, len) == 0)
+			return true;
+	return false;
+}
+
 /* What may stand at this place of a command line: names of commands, then by the command. Gives: strv. */
 static char **candidates(struct app *app, const char *line, size_t word)
 {
-	char **all = NULL;
-	if (word == 0) {
-		const struct action *table;
-		for (size_t n = 0; (table = app_actions(app, n)); n++)
-			for (const struct action *a = table; a->name; a++)
-				all = strv_add(all, a->name);
-	} else if (str_starts(line, "preset ")) {
-		all = strv_dup(app->draft.presets);
-	} else if (str_starts(line, "language ")) {
-		for (size_t i = 0; languages[i]; i++)
-			all = strv_add(all, languages[i]->name);
-	} else if (str_starts(line, "open ") || str_starts(line, "replay ") || str_starts(line, "beside ")) {
-		FREE char *pattern = xprintf("%s*", line + word);
-		glob_t found;
-		if (glob(pattern, GLOB_MARK | GLOB_NOESCAPE, NULL, &found) == 0) {
-			all = strv_dup(found.gl_pathv);
-			globfree(&found);
-		}
+	static const char *const of_presets[] = { "preset", "presets", "edit-preset", "levels", NULL };
+	static const char *const of_recordings[] = { "replay", "beside", NULL };
+	static const char *const of_files[] = { "open", "save-display", NULL };
+	size_t name = strcspn(line, " ");
+	if (word == 0)
+		return action_names(app);
+	if (is_one_of(line, name, of_presets))
+		return preset_names();
+	if (is_one_of(line, name, of_recordings))
+		return recording_names(line + word);
+	if (is_one_of(line, name, of_files))
+		return file_names(line + word);
+	if (is_one_of(line, name, (const char *const[]){ "screen", NULL }))
+		return view_names();
+	return is_one_of(line, name, (const char *const[]){ "language", NULL }) ? language_names() : NULL;
+}
+
+/* A name that cannot be shown as it is cannot be typed either. */
+static bool is_plain_text(const char *name)
+{
+	FREE char *clean = text_line(name, strlen(name), false);
+	return strcmp(clean, name) == 0;
+}
+
+/* Where the word begins that is being typed: commands for lists take several, a file's name may have blanks. */
+static size_t word_begin(const char *typed)
+{
+	static const char *const of_lists[] = { "presets", "levels", NULL };
+	const char *blank = strchr(typed, ' ');
+	if (blank && is_one_of(typed, (size_t) (blank - typed), of_lists))
+		blank = strrchr(typed, ' ');
+	return blank ? (size_t) (blank - typed) + 1 : 0;
+}
+
+char **prompt_complete(struct app *app, const char *typed, char **ret_add)
+{
+	size_t word = word_begin(typed), len = strlen(typed + word), common = 0;
+	char **all = candidates(app, typed, word), **fit = NULL;
+	for (size_t i = 0; all && all[i]; i++) {
+		if (strncmp(all[i], typed + word, len) != 0 || !is_plain_text(all[i]) ||
+		    strv_has(fit, all[i]))
+			continue;
+		if (!fit)
+			common = strlen(all[i]);
+		while (fit && strncmp(fit[0], all[i], common) != 0)
+			common--;
+		fit = strv_add(fit, all[i]);
 	}
-	return all;
+	strv_free(all);
+	bool alone = strv_len(fit) == 1 && word == 0;
+	*ret_add =
+		fit ? xprintf("%.*s%s", (int) (common - len), fit[0] + len, alone ? " " : "") : xstrdup("");
+	return fit;
 }
 
 static void complete(struct app *app)
@@ -149,25 +248,9 @@ static void complete(struct app *app)
 	struct prompt *p = &app->prompt;
 	if (p->kind != PROMPT_COMMAND || p->cursor != p->len)
 		return;
-	const char *blank = strchr(p->text, ' ');
-	size_t word = blank ? (size_t) (blank - p->text) + 1 : 0, typed = p->len - word;
-	char **all = candidates(app, p->text, word);
-	const char *first = NULL;
-	size_t common = 0, count = 0;
-	for (size_t i = 0; all && all[i]; i++) {
-		if (strncmp(all[i], p->text + word, typed) != 0)
-			continue;
-		if (count++ == 0) {
-			first = all[i];
-			common = strlen(first);
-		}
-		while (strncmp(first, all[i], common) != 0)
-			common--;
-	}
-	if (first)
-		insert(p, first + typed, common - typed);
-	if (count == 1 && word == 0)
-		insert(p, " ", 1);
+	FREE char *add = NULL;
+	char **all = prompt_complete(app, p->text, &add);
+	insert(p, add, strlen(add));
 	strv_free(all);
 }
 

@@ -29,5 +29,8 @@ struct prompt {
 void prompt_open(struct app *app, enum prompt_kind kind, const char *text);
 void prompt_key(struct app *app, uint32_t key);
 void prompt_paste(struct app *app, const char *text, size_t len); /* its first line */
+/* prompt_complete: what may stand at the end of the command line `typed`; *ret_add is what all of that adds to it. Gives
+ * both, the first as a strv. */
+char **prompt_complete(struct app *app, const char *typed, char **ret_add);
 void prompt_draw(struct app *app, const struct pane *row);
 void prompt_done(struct prompt *p);

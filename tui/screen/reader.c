@@ -86,6 +86,18 @@ void reader_draw(struct reader *r, const struct pane *pane, int words)
 		pane_put(pane, pane->rows - 1, pane->columns - 1, ROLE_MARK, "…");
 }
 
+void reader_tell(const struct reader *r, struct buf *out)
+{
+	const char *line;
+	size_t len, at = 0;
+
+	while (next_line(r, &at, &line, &len)) {
+		bool heading = len > 0 && line[0] == '#';
+		buf_add(out, line + heading, len - heading);
+		buf_str(out, "\n");
+	}
+}
+
 void reader_move(struct reader *r, enum move move)
 {
 	r->top = (int) scrolled((size_t) r->top, (size_t) r->rows, (size_t) r->length, move);

@@ -21,5 +21,7 @@ void reader_done(struct reader *r);
 /* reader_draw: words that begin at column `words` of a line, behind a blank, are wrapped there; 0: whole lines are. Lines
  * that begin with a "#" are headings, and shown without it. */
 void reader_draw(struct reader *r, const struct pane *pane, int words);
+/* reader_tell: the lines without the mark of a heading. Appended. */
+void reader_tell(const struct reader *r, struct buf *out);
 void reader_move(struct reader *r, enum move move);
 bool reader_find(struct reader *r, const char *text, bool back);

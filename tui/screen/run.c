@@ -10,6 +10,7 @@
 #include "core/base/base.h"
 #include "core/model/model.h"
 #include "tui/screen/app.h"
+#include "tui/screen/plain.h"
 #include "tui/screen/run_parts.h"
 
 #define WIDE_COLUMNS 110
@@ -322,9 +323,47 @@ static void follow(struct app *app, const char *argument)
 		app->at_run.staying ? "The output stays where it is." : "Following the end of the output.");
 }
 
+static void run_tell(struct app *app, struct buf *out)
+{
+	const struct watch *w = &app->watch;
+	if (!w->started && !w->ended && !app->run) {
+		buf_str(out, "Nothing has run yet: run runs what is staged.\n");
+		return;
+	}
+	if (w->ended)
+		tell_result(w, out);
+	tell_meters(w, out);
+	for (uint64_t i = w->output.first; i < w->output.next; i++)
+		tell_output_line(&w->output, i, out);
+	if (w->ended && w->output.next == w->output.first)
+		buf_str(out, "It printed nothing.\n");
+}
+
+/* A part of it alone, for plain mode. */
+static void tell_part(struct app *app, void (*tell)(const struct watch *w, struct buf *out))
+{
+	struct buf words = { 0 };
+	tell(&app->watch, &words);
+	plain_put(app, &words);
+	buf_done(&words);
+}
+
+static void meters(struct app *app, const char *argument)
+{
+	(void) argument;
+	if (app->plain)
+		tell_part(app, tell_meters);
+	else
+		app->at_run.boundary = app->at_run.zoomed = false;
+}
+
 static void boundary(struct app *app, const char *argument)
 {
 	(void) argument;
+	if (app->plain) {
+		tell_part(app, tell_boundary);
+		return;
+	}
 	app->at_run.boundary = !app->at_run.boundary;
 	app->at_run.boundary_top = 0;
 }
@@ -341,6 +380,7 @@ static const struct action actions[] = {
 	{ "thaw", NULL, "let a frozen picture move again", thaw },
 	{ "follow", NULL, "follow the end of the output, or stay", follow },
 	{ "boundary", NULL, "what isolates the run, and what was not enforced", boundary },
+	{ "meters", NULL, "what the run uses, and what it may use", meters },
 	{ "zoom", NULL, "the output alone, or all panes", zoom },
 	{ .name = NULL },
 };
@@ -360,4 +400,5 @@ const struct view run_view = {
 	.move = run_move,
 	.find = run_find,
 	.back = run_back,
+	.tell = run_tell,
 };

@@ -11,6 +11,8 @@
 #include "core/model/model.h"
 #include "tui/screen/run_parts.h"
 
+const char *const meter_labels[METER_MAX] = { "CPU", "MEM", "PIDS", "WRITES", "DENIED" };
+
 #define LABEL_COLUMNS 7
 #define SPARK_COLUMNS 24
 #define VALUE_COLUMNS 8
@@ -101,7 +103,7 @@ void draw_boundary_line(const struct watch *w, const struct pane *row)
 	pane_printf(row, 0, column, ROLE_STRONG, "%s", wall_words(w, wall, sizeof(wall)));
 }
 
-static const char *amount(enum meter_name m, double value, char *buf, size_t size)
+const char *meter_amount(enum meter_name m, double value, char *buf, size_t size)
 {
 	if (value < 0)
 		(void) snprintf(buf, size, "?");
@@ -121,7 +123,7 @@ static const char *value_words(const struct watch *w, enum meter_name m, char *b
 		(void) snprintf(buf, size, "%.0f/s", series_sum(&w->meters[m].history, w->t_ns, 10));
 		return buf;
 	}
-	(void) amount(m, w->meters[m].value, number, sizeof(number));
+	(void) meter_amount(m, w->meters[m].value, number, sizeof(number));
 	(void) snprintf(buf, size, "%s%s", number, m == METER_WRITES && w->meters[m].value >= 0 ? "/s" : "");
 	return buf;
 }
@@ -139,11 +141,11 @@ static void bound_words(const struct watch *w, enum meter_name m, char *most, ch
 		return;
 	}
 	(void) snprintf(most, size, "max %6s",
-			meter->most > 0 ? amount(m, meter->most, number, sizeof(number)) : "none");
+			meter->most > 0 ? meter_amount(m, meter->most, number, sizeof(number)) : "none");
 	if (m == METER_WRITES)
 		(void) snprintf(peak, size, "sum %6s", short_bytes(meter->sum, number, sizeof(number)));
 	else
-		(void) snprintf(peak, size, "peak %5s", amount(m, meter->peak, number, sizeof(number)));
+		(void) snprintf(peak, size, "peak %5s", meter_amount(m, meter->peak, number, sizeof(number)));
 }
 
 /* Where a second row follows, the limit stands right behind the value, and the rest goes below. */
@@ -154,7 +156,8 @@ static int draw_bounds(const struct watch *w, enum meter_name m, const struct pa
 	const struct meter *meter = &w->meters[m];
 	if (with_source) {
 		bool shown = meter->most > 0 && m != METER_WRITES;
-		(void) snprintf(most, sizeof(most), "/ %s", amount(m, meter->most, number, sizeof(number)));
+		(void) snprintf(most, sizeof(most), "/ %s",
+				meter_amount(m, meter->most, number, sizeof(number)));
 		return pane_printf(row, 0, column + 1, ROLE_TEXT, "%-9s", shown ? most : "");
 	}
 	bound_words(w, m, most, peak, sizeof(most));
@@ -167,14 +170,13 @@ static int draw_bounds(const struct watch *w, enum meter_name m, const struct pa
 
 static void draw_meter(const struct watch *w, enum meter_name m, const struct pane *row, bool with_source)
 {
-	static const char *const labels[METER_MAX] = { "CPU", "MEM", "PIDS", "WRITES", "DENIED" };
 	const struct meter *meter = &w->meters[m];
 	char value[48];
 	struct buf spark = { 0 };
 	int sparks = spark_columns(row->columns, with_source), column = 1 + LABEL_COLUMNS;
 	bool warn, scaled = m == METER_CPU || m == METER_MEMORY || m == METER_PROCESSES;
 	const char *word = meter_word(w, m, &warn);
-	pane_put(row, 0, 1, ROLE_STRONG, labels[m]);
+	pane_put(row, 0, 1, ROLE_STRONG, meter_labels[m]);
 	series_spark(&meter->history, w->t_ns, sparks, series_step(w->t_ns, sparks), scaled ? meter->most : 0,
 		     &spark);
 	pane_put(row, 0, column, ROLE_SPARK, spark.data ? spark.data : "");
@@ -354,18 +356,18 @@ void draw_limits(const struct watch *w, const struct pane *pane, int row)
 }
 
 /* The sentence under the verdict: the run's own evidence, or why nothing of it ran. */
-static struct clean reason(const struct watch *w)
+struct clean result_reason(const struct watch *w)
 {
 	return w->verdict == VERDICT_SETUP_ERROR && w->error.len ? w->error : w->evidence;
 }
 
 int result_height(const struct watch *w, int columns)
 {
-	int lines = columns > 0 ? (clean_columns(reason(w)) + columns - 1) / columns : 0;
+	int lines = columns > 0 ? (clean_columns(result_reason(w)) + columns - 1) / columns : 0;
 	return 2 + (lines > 4 ? 4 : lines);
 }
 
-static void result_numbers(const struct watch *w, struct buf *out)
+void result_numbers(const struct watch *w, struct buf *out)
 {
 	char text[48];
 	buf_printf(out, w->wall_s >= 0 ? "wall %.3g s" : "wall ?", w->wall_s);
@@ -402,7 +404,7 @@ void draw_result(const struct watch *w, const struct pane *pane)
 	if (w->processes_left != UNKNOWN_U64 && w->processes_left > 0)
 		pane_printf(&text, 0, column + 1, ROLE_EFFECT, "%llu PROCESSES LEFT",
 			    (unsigned long long) w->processes_left);
-	int row = 1 + pane_wrapped(&text, 1, ROLE_TEXT, reason(w));
+	int row = 1 + pane_wrapped(&text, 1, ROLE_TEXT, result_reason(w));
 	struct buf numbers = { 0 };
 	result_numbers(w, &numbers);
 	column = pane_put(&text, row < pane->rows ? row : pane->rows - 1, 0, ROLE_TEXT,
@@ -426,7 +428,7 @@ bool near_limit_words(const struct watch *w, struct buf *out)
 		if (!names[m] || meter->most <= 0 || level < 0.9 * meter->most)
 			continue;
 		buf_printf(out, "%s is at %.0f %% of the limit of %s.", names[m], 100 * level / meter->most,
-			   amount((enum meter_name) m, meter->most, most, sizeof(most)));
+			   meter_amount((enum meter_name) m, meter->most, most, sizeof(most)));
 		return true;
 	}
 	return false;

@@ -30,6 +30,19 @@ void draw_limits(const struct watch *w, const struct pane *pane, int row);
 
 int result_height(const struct watch *w, int columns);
 void draw_result(const struct watch *w, const struct pane *pane);
+struct clean result_reason(const struct watch *w); /* the run's own evidence, or why nothing of it ran */
+void result_numbers(const struct watch *w, struct buf *out);
+
+extern const char *const meter_labels[METER_MAX];
+const char *meter_amount(enum meter_name m, double value, char *buf, size_t size); /* "97 %", "251 M", "?" */
+
+/* run_tell.c: the same as lines, for plain mode. Each ends with a newline, is scrubbed, and is appended. */
+void tell_output_line(const struct ring *r, uint64_t number, struct buf *out);
+void tell_meter(const struct watch *w, enum meter_name m, struct buf *out);
+void tell_meters(const struct watch *w, struct buf *out);
+void tell_boundary(const struct watch *w, struct buf *out);
+void tell_result(const struct watch *w, struct buf *out);
+void tell_group(const struct group *g, uint64_t t_ns, struct buf *out);
 
 /* near_limit_words: a sentence when something comes near its limit. False: nothing does. Appended. */
 bool near_limit_words(const struct watch *w, struct buf *out);

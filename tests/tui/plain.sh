@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Plain mode: the same commands without a screen. Lines are appended and nothing else: no sequence, no movement. From a
+# script and from a terminal; ^C, ^Z, ^D; code typed, pasted and piped in; a paste gives no commands.
+. "$(dirname "$0")/lib.sh"
+need_run
+cd "$scratch" || exit 1
+escape=$(printf '\033')
+cat >one.py <<'PY'
+print("hello")
+print("\033]52;c;aGk=\007\033[31mred")
+open("/etc/shadow")
+PY
+cat >slow.sh <<'SH'
+#!/bin/sh
+i=0
+while sleep 0.1; do i=$((i + 1)); echo "tick $((i + 1000))"; done
+SH
+mkdir -p "$HOME/.config/belljar/presets"
+printf '[preset]\nname = long\nsummary = a long run\nextends = %s\n[limits]\nwall = 10m\n' "$level" \
+    >"$HOME/.config/belljar/presets/long.ini"
+
+plain() { timeout 100 "$BELLJAR" --plain "$@" >out 2>err; }
+has() { grep -qE -- "$1" "${2:-out}"; }
+lines_of() { printf '%s\n' "$@"; }
+
+# ---- a script ----
+lines_of "preset $level" '# a comment' ':run' events 'show 1' meters boundary 'find hello' | plain one.py
+is 'a script of commands: status 0' $? 0
+ok 'what is staged is told' has '^Staged, not run: one.py, 3 lines'
+ok 'the run begins in words' has '^RUN started: RUNNING #1 one.py'
+ok 'its output comes as it prints' has '^out: hello'
+ok 'its errors are told apart' has '^err: [A-Za-z]*Error: '
+ok 'a terminal sequence of it is an event' has 'TERM .*clipboard'
+ok 'it ends with its verdict' has '^RUN ended: FAILED'
+ok 'the next command waited for that' test "$(grep -n '^RUN ended' out | cut -d: -f1)" -lt "$(grep -n '^Events ' out | cut -d: -f1)"
+ok 'events are numbered' has '^1: [0-9:.]+ [A-Z]+ '
+ok 'one of them in full' has '^outcome: '
+ok 'meters name their limit' has '^MEM .* max '
+ok 'the boundary is told' has '^seccomp: '
+ok 'nothing but text came out' test "$(tr -d '[:print:]\n\t' <out | LC_ALL=C tr -d '\200-\377' | wc -c)" -eq 0
+ok 'and no prompt, no echo' sh -c "! grep -q 'belljar>' out"
+is 'nothing on standard error' "$(cat err)" ''
+
+lines_of presets lessons 'lesson 2' learn compose 'screen attacks' help | LC_ALL=C plain one.py
+is 'every screen can be told: status 0' $? 0
+ok 'presets as a list' has '^[0-9]+: namespaces'
+ok 'and what one enforces' has '^limits.wall '
+ok 'lessons by number' has '^lesson NUMBER opens one'
+ok 'a step of one' has '^1 of [0-9]+: '
+ok 'the code with its lines' has '^1: print\("hello"\)'
+ok 'a screen that cannot be told says so' has 'told by the screens alone'
+ok 'the help has the commands' has '^  preset \[NAME\] '
+ok 'without UTF-8 only ASCII comes out' test "$(LC_ALL=C tr -d '\1-\176' <out | wc -c)" -eq 0
+
+lines_of 'presets subprocess subprocess' compare 'screen compare' | plain one.py
+ok 'a comparison is waited for, and told' has '^  subprocess: '
+
+lines_of insert 'print(6 * 7)' . "preset $level" run | plain
+ok 'code up to a dot is staged and runs' has '^out: 42'
+lines_of "preset $level" run | plain nowhere.py
+is 'a file that is not there: status 125' $? 125
+lines_of "preset $level" nonsense talk 'preset nowhere' | plain one.py
+is 'a command that was refused: status 125' $? 125
+ok 'an unknown one is told' has 'No command is called "nonsense"' err
+ok 'so is one about a picture' has 'talk is about a picture' err
+ok 'warnings are no output' sh -c '! grep -q nonsense out'
+lines_of "preset long" run 'wait tick 1003' stop quit >script
+plain --script script slow.sh
+is 'a script in a file may wait, and stop the run: status 0' $? 0
+ok 'it was stopped' has '^RUN ended: CANCELLED'
+printf 'run\0\n' | plain one.py
+is 'a NUL in a command is refused' $? 125
+head -c 100000 /dev/urandom | plain one.py
+ok 'rubbish is survived' has '^Staged, not run'
+plain one.py </dev/null
+is 'no command at all: status 0' $? 0
+lines_of "preset $level" run | timeout 100 "$BELLJAR" --plain one.py >/dev/full 2>err
+is 'output that cannot be written: status 125' $? 125
+
+# ---- a terminal ----
+terminal 80 24
+line "$BELLJAR --plain slow.sh"
+sees 'a prompt' '^belljar> ?$'
+line 'preset long'
+wait_for 'next run takes long' && line run
+sees 'a run is told as it happens' '^out: tick 1001'
+line pause
+sees 'commands are taken meanwhile' '^RUN paused'
+line pause
+sees 'and taken back' '^RUN goes on'
+keys C-d
+sees '^D asks while a run lives' 'y stops it and leaves'
+line n
+sees 'any other answer stays' 'The run goes on'
+keys C-z
+sees '^Z stops the session' 'Stopped'
+ok 'and the run goes on' seen 'The run goes on, within its limits'
+line fg
+sees 'fg goes on with it' '^out: tick 102'
+keys C-c
+sees '^C stops the run' '^RUN ended: CANCELLED'
+wait_for '^belljar> ?$'
+keys C-c
+sees 'with no run ^C says how to leave' 'Nothing runs. quit leaves'
+ok 'it stayed' seen '^belljar> ?$'
+line clear
+wait_for 'Nothing is staged now' && line insert
+wait_for 'is code, until' && line 'print(6 * 7)'
+keys C-d
+sees 'typed code is staged by ^D' 'Staged, not run: .*1 line'
+tmux send-keys -l 'langua' && keys Tab
+sees 'Tab completes a command' '^belljar> language ?$'
+tmux send-keys -l 'pyth' && keys Tab Enter
+sees 'and a name' 'run as Python'
+keys Up
+sees 'Up brings the last one back' '^belljar> language python$'
+keys C-u
+lines_of clear run quit >commands
+tmux load-buffer commands
+tmux paste-buffer
+sees 'a paste gives no commands' 'Several lines at once are a paste'
+line compose
+sees 'nothing of it was done' '^1: print\(6 \* 7\)'
+keys C-d
+line 'echo "left=$?"'
+sees '^D leaves' '^left=0'
+ok 'the terminal is sane' wait_until sane
+
+line "clear; $BELLJAR --plain slow.sh; echo \"status=\$?\""
+wait_for '^belljar> ?$'
+screens=$(screens_pid)
+kill -KILL "$screens"
+sees 'killed: the guard says it' 'status=137'
+ok 'and puts the modes back' wait_until sane
+line "clear; cat one.py | $BELLJAR --plain -"
+sees 'code on standard input, commands from the terminal' 'Staged, not run: '
+line quit
+wait_until sane
+tmux pipe-pane -o "cat >$scratch/sent"
+line "clear; $BELLJAR --plain one.py"
+wait_for '^belljar> ?$' && line "preset $level" && wait_for 'next run' && line run && wait_for 'RUN ended' && line quit
+wait_until sane
+tmux pipe-pane
+sed -n '/belljar, plain mode/,/RUN ended/p' sent | sed '1s/.*belljar, plain/belljar, plain/' >session
+ok 'nothing sent to the terminal is a sequence' sh -c "test -s session && ! grep -q '$escape' session"
+plan_end
