@@ -304,8 +304,7 @@ static void stop(struct app *app, const char *argument)
 
 	(void) argument;
 	if (!s->run) {
-		app->interrupted = true;
-		app_say(app, "Nothing runs. q leaves; so does a second ^C.");
+		app_nothing_runs(app);
 		return;
 	}
 	attacks_stop(app);
@@ -407,6 +406,12 @@ static void costs(struct app *app, const char *argument)
 		app_warn(app, "%s", e.text);
 }
 
+static bool busy(const struct app *app)
+{
+	const struct attacks *s = app->own[VIEW_ATTACKS];
+	return s && (s->run || s->bench);
+}
+
 /* clang-format off */
 static const struct action actions[] = {
 	{ "attack-cell", NULL, "replay the chosen attack at the chosen level", attack_cell },
@@ -438,5 +443,6 @@ const struct view attacks_view = {
 	.move = move,
 	.find = find,
 	.back = back,
+	.busy = busy,
 	.done = attacks_done,
 };

@@ -143,22 +143,6 @@ static void on_run(void *arg, uint32_t epoll_events)
 	}
 }
 
-static int launch_under(struct app *app, const char *preset, struct launch **ret, struct err *e)
-{
-	struct policy *policy;
-	int r = preset_load(preset, &policy, e);
-
-	if (r < 0)
-		return r;
-	if ((r = draft_launch(&app->draft, ret, e)) < 0) {
-		policy_free(policy);
-		return r;
-	}
-	policy_free((*ret)->policy);
-	(*ret)->policy = policy;
-	return 0;
-}
-
 /* The next column that can be run; one that cannot says why, and is passed over. */
 static void begin_next(struct app *app)
 {
@@ -167,7 +151,7 @@ static void begin_next(struct app *app)
 
 	for (; s->at < strv_len(s->presets); s->at++) {
 		struct launch *l = NULL;
-		int r = launch_under(app, s->presets[s->at], &l, &e);
+		int r = draft_launch_under(&app->draft, s->presets[s->at], &l, &e);
 		if (r == 0)
 			r = run_start(l, &s->run, &e);
 		launch_free(l);
@@ -588,11 +572,10 @@ static const struct action actions[] = {
 const struct view compare_view = {
 	.id = VIEW_COMPARE,
 	.title = "Compare",
-	.means = "The staged code is run under two to four presets, one run after the other. Rows with ! "
-		 "differ: "
-		 "in how it ended, what it printed, what it tried and what became of that. Times and sizes "
-		 "count "
-		 "as different when one is more than twice another. `belljar compare` prints the same.",
+	.means = "The staged code is run under two to four presets, one run after the other. Rows "
+		 "with ! differ: in how it ended, what it printed, what it tried and what became of "
+		 "that. Times and sizes count as different when one is more than twice another. "
+		 "`belljar compare` prints the same.",
 	.actions = actions,
 	.draw = draw,
 	.status = status,

@@ -372,3 +372,18 @@ int draft_launch(struct draft *s, struct launch **ret, struct err *e)
 	*ret = l;
 	return 0;
 }
+
+int draft_launch_under(struct draft *s, const char *preset, struct launch **ret, struct err *e)
+{
+	struct policy *policy;
+	int r = preset_load(preset, &policy, e);
+	if (r < 0)
+		return r;
+	if ((r = draft_launch(s, ret, e)) < 0) {
+		policy_free(policy);
+		return r;
+	}
+	policy_free((*ret)->policy);
+	(*ret)->policy = policy;
+	return 0;
+}

@@ -80,5 +80,6 @@ int draft_language(struct draft *s, const char *name, struct err *e); /* NULL: t
 void draft_review(struct draft *s);
 /* draft_line: the raw bytes of a line, without its newline. Borrows. NULL beyond the end. */
 const char *draft_line(const struct draft *s, size_t number, size_t *ret_len);
-/* draft_launch: a request for the staged code. Gives: launch_free. */
+/* draft_launch: a request for the staged code, under the chosen preset or another. Gives: launch_free. */
 int draft_launch(struct draft *s, struct launch **ret, struct err *e);
+int draft_launch_under(struct draft *s, const char *preset, struct launch **ret, struct err *e);

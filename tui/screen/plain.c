@@ -324,7 +324,8 @@ static void take_code(struct app *app, const char *line, size_t len)
 /* These act on what lives, so they do not wait for its end. */
 static bool acts_at_once(const char *line)
 {
-	static const char *const names[] = { "stop", "kill", "pause", "play", "quit now", "wait " };
+	static const char *const names[] = { "stop",  "kill", "pause",  "play", "quit now",
+					     "wait ", "deny", "allow-", "send" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (str_starts(line, names[i]))
 			return true;

@@ -61,11 +61,14 @@ static void put_event(struct app *app, const struct event *ev)
 {
 	const struct groups *g = &app->watch.groups;
 	struct buf words = { 0 };
-	if (!worth_a_line(&app->watch, ev))
+	bool asks = ev->type == EVENT_ASK; /* each is about a call that stands still */
+	if (!asks && !worth_a_line(&app->watch, ev))
 		return;
 	uint64_t count = g->at[g->raw[(g->raw_next - 1) % RAW_MAX].group].count;
 	event_line(ev, app->ascii, &words);
-	if (count > 1)
+	if (asks)
+		buf_str(&words, "\nASK: it waits. deny, allow-once or allow-run answers.");
+	else if (count > 1)
 		buf_printf(&words, "  (%llu times so far)", (unsigned long long) count);
 	plain_put(app, &words);
 	buf_done(&words);
@@ -209,9 +212,8 @@ void plain_help(struct app *app)
 	for (int i = 0; i < VIEW_MAX; i++)
 		buf_printf(&out, "%s%s", i ? ", " : "", views[i]->title);
 	buf_str(&out, " (screen Run, screen Compare: their names alone run and compare)\n\nEverywhere\n");
-	add_actions(common_actions, &out);
-	buf_str(&out, "\nA recording\n");
-	add_actions(playback_actions, &out);
+	for (size_t n = 1; app_actions(app, n); n++) /* 0 is the front screen's own */
+		add_actions(app_actions(app, n), &out);
 	for (int i = 0; i < VIEW_MAX; i++) {
 		if (!views[i]->actions)
 			continue;
