@@ -17,6 +17,7 @@
 
 struct seen { /* a key that the file has already given */
 	char *section, *key;
+	uint32_t sum; /* see key_sum() */
 	unsigned line;
 };
 
@@ -185,10 +186,23 @@ static char *line_read(char *space, int size, void *arg)
 	return space;
 }
 
+/* Of a key's bytes: each new key is held against all before it, two hundred in a set of calls. */
+static uint32_t key_sum(const char *key)
+{
+	uint32_t sum = 0;
+
+	for (; *key != '\0'; key++)
+		sum = sum * 31 + (unsigned char) *key;
+	return sum;
+}
+
 static const struct seen *seen_find(const struct reader *r, const char *section, const char *key)
 {
+	uint32_t sum = key_sum(key);
+
 	for (size_t i = 0; i < r->seen_count; i++)
-		if (strcmp(r->seen[i].key, key) == 0 && strcmp(r->seen[i].section, section) == 0)
+		if (r->seen[i].sum == sum && strcmp(r->seen[i].key, key) == 0 &&
+		    strcmp(r->seen[i].section, section) == 0)
 			return &r->seen[i];
 	return NULL;
 }
@@ -210,8 +224,9 @@ static int entry_found(void *arg, const char *section, const char *key, const ch
 		return 1;
 	}
 	r->seen = xrealloc(r->seen, (r->seen_count + 1) * sizeof(*r->seen));
-	r->seen[r->seen_count++] =
-		(struct seen){ .section = xstrdup(section), .key = xstrdup(key), .line = r->line };
+	r->seen[r->seen_count++] = (struct seen){
+		.section = xstrdup(section), .key = xstrdup(key), .sum = key_sum(key), .line = r->line
+	};
 	entry_tell(r, section, key, value);
 	return 1;
 }
