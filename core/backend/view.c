@@ -54,7 +54,11 @@ static void show_at(struct mount_plan *m, const char *source, const char *dest)
 		link[n] = 0;
 		mount_plan_add(m, (struct mount_op){ .kind = MOUNT_LINK, .source = link, .dest = dest });
 	} else if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) {
-		mount_plan_add(m, (struct mount_op){ .kind = MOUNT_BIND, .source = source, .dest = dest });
+		mount_plan_add(m, (struct mount_op){ .kind = MOUNT_BIND,
+						     .source = source,
+						     .dest = dest,
+						     .mode = S_ISDIR(st.st_mode) ? S_IFDIR | 0755
+										 : S_IFREG | 0644 });
 	}
 }
 

@@ -39,7 +39,7 @@ struct mount_op {
 	const char *source, *dest; /* of the host, in the view; owned once added */
 	const void *data;       /* MOUNT_FILE, MOUNT_WRITE: Borrows */
 	size_t len;
-	mode_t mode;
+	mode_t mode;            /* of a source, where it is known already: whether it is a folder or a file */
 	bool optional;          /* the source may be missing: nothing is mounted then */
 	int tree_fd;            /* MOUNT_BIND as root: opened with the host's rights before the clone; else -1 */
 };

@@ -113,7 +113,9 @@ int mount_plan_open(struct mount_plan *m, struct err *e)
 		struct stat st;
 		if (!op_clones(op) && op->kind != MOUNT_OVERLAY)
 			continue;
-		if (stat(op->source, &st) < 0) {
+		if (op->mode & S_IFMT) {
+			st.st_mode = op->mode; /* whoever named it has just looked */
+		} else if (stat(op->source, &st) < 0) {
 			if (!op->optional)
 				return err_set(e, errno, "show %s at %s", op->source, op->dest);
 			op->kind =
