@@ -373,10 +373,11 @@ int child_end(struct instance *i)
 		(void) child_stop(i, true, &(struct err){ 0 });
 		while (waitpid(i->pid, NULL, 0) < 0 && errno == EINTR)
 			;
-		i->pid =
-			0; /* with process 1 went all of its namespace: the kernel waits for them before it is reaped */
+		i->pid = 0;
 	}
-	return i->cgroup ? cgroup_kill(i->cgroup) : 0;
+	/* With process 1 went all of its namespace: the kernel waits for them before it is reaped. Its groups, which
+	 * nobody else entered, need not be asked; and one that is not empty cannot be removed unseen. */
+	return i->has_reaper || !i->cgroup ? 0 : cgroup_kill(i->cgroup);
 }
 
 void instance_done(struct instance *i)
