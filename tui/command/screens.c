@@ -20,6 +20,8 @@ static const char help[] =
 	"  belljar agent.py         stage a file\n"
 	"  agent | belljar          stage what is piped in; keys come from the terminal\n"
 	"  belljar                  start empty: paste, open (o) or type (i) code\n"
+	"  belljar --plain [FILE]   the same commands as lines, without a screen: for a screen reader,\n"
+	"                           a serial line, a script on standard input; also where TERM is dumb\n"
 	"\n"
 	"Without a terminal, use the subcommands:\n"
 	"  belljar run FILE         run code, its output passes through, one line of verdict\n"
