@@ -61,6 +61,7 @@ static void draw_empty(const struct app *app, const struct pane *pane)
 		"o             open a file",
 		"i             type it, until ^D",
 		"e             write it in your editor",
+		"?             every key and every command",
 		"",
 		"It is only looked at. Nothing runs until you press r.",
 	};
