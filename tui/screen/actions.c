@@ -29,7 +29,7 @@ void app_quit(struct app *app, int status)
 
 static void quit(struct app *app, const char *argument)
 {
-	if (app->run && strcmp(argument, "now") != 0)
+	if (app_busy(app) && strcmp(argument, "now") != 0)
 		prompt_open(app, PROMPT_QUIT, "");
 	else
 		app_quit(app, 0);
@@ -96,16 +96,19 @@ static void begin_watching(struct app *app)
 bool app_start(struct app *app, struct launch *l)
 {
 	struct err e;
-	int r = -EBUSY;
 
+	if (app_refuses(app)) {
+		close_fd(&l->stdin_fd);
+		launch_free(l);
+		return false;
+	}
 	l->answers = true;
-	if (app->run)
-		err_say(&e, EBUSY, "a run lives already, ^C stops it");
-	else if ((r = send_open(app, l, &e)) == 0)
+	int r = send_open(app, l, &e);
+	if (r == 0)
 		r = run_start(l, &app->run, &e);
 	close_fd(&l->stdin_fd);
 	launch_free(l);
-	if (r < 0 && !app->run)
+	if (r < 0)
 		close_fd(&app->send_fd);
 	if (r == 0) {
 		begin_watching(app);
@@ -132,8 +135,11 @@ static void run(struct app *app, const char *argument)
 
 void app_nothing_runs(struct app *app)
 {
+	if (app_refuses(app))
+		return;
 	app->interrupted = true;
-	app_say(app, app->plain ? "Nothing runs. quit leaves." : "Nothing runs. q leaves; so does a second ^C.");
+	app_say(app,
+		app->plain ? "Nothing runs. quit leaves." : "Nothing runs. q leaves; so does a second ^C.");
 }
 
 static void stop(struct app *app, const char *argument)

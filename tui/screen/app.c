@@ -143,10 +143,27 @@ static void on_changed(void *arg)
 	app_dirty(arg);
 }
 
+const struct view *app_busy(const struct app *app)
+{
+	for (int i = 0; i < VIEW_MAX; i++)
+		if (i == VIEW_RUN ? app->run != NULL : views[i]->busy && views[i]->busy(app))
+			return views[i];
+	return NULL;
+}
+
+bool app_refuses(struct app *app)
+{
+	const struct view *at = app_busy(app);
+	if (at == &run_view)
+		app_warn(app, "A run lives: ^C stops it.");
+	else if (at)
+		app_warn(app, "A run of %s lives: ^C on that screen stops it.", at->title);
+	return at != NULL;
+}
+
 static const char *on_farewell(void *arg)
 {
-	const struct app *app = arg;
-	return app->run ? "belljar: the run goes on, within its limits; fg returns to it\r\n" : NULL;
+	return app_busy(arg) ? "belljar: the run goes on, within its limits; fg returns to it\r\n" : NULL;
 }
 
 static void on_ended(void *arg, int signo)

@@ -166,6 +166,10 @@ void app_dirty(struct app *app);                     /* something to be seen has
 void app_draw(struct app *app);                      /* the frame, into app->grid */
 void app_show(struct app *app, const struct view *view);
 unsigned app_state(const struct app *app); /* enum when, as it is now */
+/* app_busy: the screen of what runs: the run, a comparison, a suite. One at a time, or each would disturb what the other
+ * measures. NULL: nothing. app_refuses: whether something runs; it is said then, and what stops it. */
+const struct view *app_busy(const struct app *app);
+bool app_refuses(struct app *app);
 const struct action *app_action(const struct app *app, const char *name, size_t len);
 /* app_action_elsewhere: one that a single other screen knows: who names it need not know where it lives. NULL: none, or
  * several. */
@@ -182,7 +186,7 @@ const struct action *app_actions(const struct app *app, size_t n);
 /* app_start: starts a run and follows it: app->watch is its from then on. Takes the launch. False: it was said why not. */
 bool app_start(struct app *app, struct launch *l);
 void app_quit(struct app *app, int status);
-void app_nothing_runs(struct app *app); /* the answer to ^C then: how to leave */
+void app_nothing_runs(struct app *app); /* the answer to ^C here then: how to leave, or what runs elsewhere */
 
 /* ask.c: the call that waits for an answer. */
 extern const struct action ask_actions[];

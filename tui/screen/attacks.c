@@ -303,12 +303,17 @@ static void stop(struct app *app, const char *argument)
 	struct attacks *s = attacks_state(app);
 
 	(void) argument;
-	if (!s->run) {
+	if (s->bench) {
+		s->bench = spawned_free(s->bench);
+		s->costs = false;
+		s->told = 0;
+		app_say(app, "Stopped; nothing was measured.");
+	} else if (s->run) {
+		attacks_stop(app);
+		app_say(app, "Stopped; what had not run is not known.");
+	} else {
 		app_nothing_runs(app);
-		return;
 	}
-	attacks_stop(app);
-	app_say(app, "Stopped; what had not run is not known.");
 }
 
 static void evidence(struct app *app, const char *argument)
@@ -359,8 +364,8 @@ static void open_recording(struct app *app, const char *argument)
 	const struct cell *c = &s->cells[chosen(s)];
 	if (s->states[chosen(s)] != CELL_KNOWN || !*c->recording)
 		app_say(app, "This cell has no recording: r runs it.");
-	else if (s->run || app->run)
-		app_warn(app, "A run lives: ^C stops it.");
+	else if (app_refuses(app))
+		return;
 	else if (playback_open(app, c->recording, &e) < 0)
 		app_warn(app, "%s", e.text);
 	else
@@ -391,9 +396,8 @@ static void costs(struct app *app, const char *argument)
 	s->told = 0;
 	if (!s->costs || s->bench || s->bench_text.len || !strv_len(s->presets))
 		return;
-	if (s->run || app->run) {
+	if (app_refuses(app)) { /* it would be measured too */
 		s->costs = false;
-		app_warn(app, "A run lives, and would be measured too: ^C stops it.");
 		return;
 	}
 	const char *words[2 * SUITE_PRESETS_MAX + 4] = { "bench", "-n", "5" };

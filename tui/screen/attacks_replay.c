@@ -155,10 +155,8 @@ void attacks_replay(struct app *app, const char *attack, const char *preset)
 				   .only = attack ? only : NULL };
 	struct err e;
 
-	if (s->run || app->run) {
-		app_warn(app, "A run lives: ^C stops it.");
+	if (app_refuses(app))
 		return;
-	}
 	int r = suite_start(&want, &s->run, &e);
 	if (r == 0 && (r = loop_watch_fd(app->loop, suite_fd(s->run), EPOLLIN, on_message, app, &e)) < 0)
 		attacks_stop(app);

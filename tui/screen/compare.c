@@ -29,9 +29,12 @@ struct compare {
 	char **presets;
 	struct comparison *c; /* NULL: not run yet */
 	struct spark *spark;  /* one a column */
-	size_t at;            /* the column that runs */
-	struct run *run;      /* NULL: none */
-	bool only, full;      /* only differences; the chosen row alone */
+	struct launch *launch
+		[COMPARE_MAX]; /* one a column, of what was staged at the beginning; NULL: it has begun */
+	char *name;            /* of what is compared; NULL: the columns' names say it */
+	size_t at;             /* the column that runs */
+	struct run *run;       /* NULL: none */
+	bool only, full;       /* only differences; the chosen row alone */
 	struct pick pick;
 	const struct compare_row *rows; /* borrowed from c; made anew when an event came */
 	uint32_t *order;                /* those shown */
@@ -66,7 +69,10 @@ static void forget(struct app *app, struct compare *s)
 		loop_unwatch_fd(app->loop, run_fd(s->run));
 	s->run = run_free(s->run);
 	s->c = comparison_free(s->c);
+	for (size_t k = 0; k < COMPARE_MAX; k++)
+		s->launch[k] = launch_free(s->launch[k]);
 	free(take_ptr(&s->spark));
+	free(take_ptr(&s->name));
 	free(take_ptr(&s->order));
 	s->rows = NULL;
 	s->shown = s->hidden = s->at = 0;
@@ -150,11 +156,10 @@ static void begin_next(struct app *app)
 	struct err e;
 
 	for (; s->at < strv_len(s->presets); s->at++) {
-		struct launch *l = NULL;
-		int r = draft_launch_under(&app->draft, s->presets[s->at], &l, &e);
-		if (r == 0)
-			r = run_start(l, &s->run, &e);
-		launch_free(l);
+		if (!s->launch[s->at])
+			continue;
+		int r = run_start(s->launch[s->at], &s->run, &e);
+		s->launch[s->at] = launch_free(s->launch[s->at]);
 		if (r == 0 && (r = loop_watch_fd(app->loop, run_fd(s->run), EPOLLIN, on_run, app, &e)) < 0)
 			s->run = run_free(s->run);
 		if (r == 0)
@@ -165,6 +170,17 @@ static void begin_next(struct app *app)
 	app_dirty(app);
 }
 
+/* All at once: what is staged may be another thing by the time that the last column runs. */
+static void make_launches(struct app *app, struct compare *s)
+{
+	struct err e;
+
+	s->name = xstrndup(app->draft.name.text, app->draft.name.len);
+	for (size_t k = 0; k < strv_len(s->presets); k++)
+		if (draft_launch_under(&app->draft, s->presets[k], &s->launch[k], &e) < 0)
+			comparison_failed(s->c, k, e.text);
+}
+
 static void compare(struct app *app, const char *argument)
 {
 	struct compare *s = mine(app);
@@ -172,10 +188,9 @@ static void compare(struct app *app, const char *argument)
 	(void) argument;
 	if (app->draft.code.len == 0)
 		app_warn(app, "Nothing is staged: 1 shows Compose, where code goes.");
-	else if (app->run || s->run)
-		app_warn(app, "A run lives: ^C stops it.");
-	else {
+	else if (!app_refuses(app)) {
 		begin_columns(app, s, (const char *const *) s->presets);
+		make_launches(app, s);
 		begin_next(app);
 	}
 }
@@ -395,16 +410,15 @@ static void status(struct app *app, const struct pane *row)
 
 	for (size_t k = 0; k < column_count(s); k++)
 		buf_printf(&words, "%s%s", k ? " | " : "", column_name(s, k));
-	int column = pane_put(row, 0, 1, ROLE_STRONG,
-			      s->run ? "COMPARING"
-			      : s->c ? "COMPARED"
-				     : "NOT RUN YET");
+	const char *word = s->run ? "COMPARING" : s->c ? "COMPARED" : "NOT RUN YET";
+	int column = pane_put(row, 0, 1, ROLE_STRONG, word);
 	if (s->run)
 		column = pane_printf(row, 0, column + 1, ROLE_TEXT, "%zu of %zu", s->at + 1, column_count(s));
 	struct pane rest = pane_cut(row, 0, column + 2, 1, row->columns - column - 2);
 	struct clean clean = clean_line(words.data ? words.data : "", words.len, app->ascii);
-	struct clean name = app->draft.name;
-	column = pane_clean(&rest, 0, 0, ROLE_STRONG, name);
+	struct clean name = clean_str(s->name, app->ascii);
+	column = pane_clean(&rest, 0, 0, ROLE_STRONG, s->c ? name : app->draft.name);
+	clean_free(&name);
 	pane_clean(&rest, 0, column ? column + 2 : 0, ROLE_TEXT, clean);
 	clean_free(&clean);
 	buf_done(&words);
@@ -519,13 +533,10 @@ static void beside(struct app *app, const char *argument)
 		prompt_open(app, PROMPT_COMMAND, "beside ");
 		return;
 	}
-	if (!app->playback || s->run) {
-		app_warn(app,
-			 s->run ? "A run lives: ^C stops it." : "First open one recording: :replay FILE.");
+	if (s->run && app_refuses(app))
 		return;
-	}
-	if (recording_read(argument, &other, &e) < 0) {
-		app_warn(app, "%s", e.text);
+	if (!app->playback || recording_read(argument, &other, &e) < 0) {
+		app_warn(app, "%s", app->playback ? e.text : "First open one recording: :replay FILE.");
 		return;
 	}
 	const struct recording *both[] = { app->playback->recording, other };

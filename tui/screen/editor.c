@@ -51,7 +51,7 @@ static int spawn_editor(const char *path)
 
 int editor_run(struct app *app, const char *path, struct err *e)
 {
-	if (app->run)
+	if (app_busy(app))
 		return err_say(e, EBUSY, "A run lives: its output would have nowhere to go meanwhile.");
 	if (!app->term && !plain_has_terminal(app))
 		return err_say(e, ENOTTY, "There is no terminal for an editor.");

@@ -156,10 +156,7 @@ void plain_put_staged(struct app *app)
 
 static bool busy(const struct app *app)
 {
-	bool lives = app->run || (app->playback && app->playback->timer) || app->intake.reading;
-	for (int i = 0; i < VIEW_MAX && !lives; i++)
-		lives = views[i]->busy && views[i]->busy(app);
-	return lives;
+	return app_busy(app) || (app->playback && app->playback->timer) || app->intake.reading;
 }
 
 void plain_readable(void *arg, uint32_t epoll_events)

@@ -238,18 +238,16 @@ static void interrupt(struct app *app)
 		return;
 	}
 	app->prompt.kind = PROMPT_NONE;
-	for (int i = 0; i < VIEW_MAX; i++)
-		if (i == VIEW_RUN ? app->run != NULL : views[i]->busy && views[i]->busy(app)) {
-			app_show(app, views[i]);
-			app_command(app, "stop");
-			return;
-		}
-	if (app->intake.reading)
+	if (app_busy(app)) {
+		app_show(app, app_busy(app));
+		app_command(app, "stop");
+	} else if (app->intake.reading) {
 		intake_stop(app);
-	else if (p->line)
+	} else if (p->line) {
 		app_say(app, "Nothing runs. quit leaves.");
-	else
+	} else {
 		app_quit(app, 128 + SIGINT);
+	}
 }
 
 static void on_signal(void *arg, int signo)
