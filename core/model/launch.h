@@ -59,6 +59,8 @@ struct launch {
 	int stdin_fd;                    /* -1: empty; Borrowed until the run has started */
 	bool best_effort, canary, tty, no_record;
 	uint16_t rows, columns;          /* of that terminal (tty); 0: 24, 80 */
+	bool terse;                      /* the front end has no use for events of files, network and programs: only the
+	                                  * recording gets them */
 	bool answers;                    /* the front end answers what `on_denied = ask` asks; else it is refused at once */
 };
 

@@ -59,15 +59,21 @@ int feed_flush(struct feed *s)
 	return s->reader_gone ? -EPIPE : 0;
 }
 
+static bool is_watched(const struct event *ev)
+{
+	return ev->type == EVENT_FILE || ev->type == EVENT_NETWORK || ev->type == EVENT_EXEC;
+}
+
 /* A program that opens a thousand files would wake the reader a thousand times, on a core that it needs itself. */
 static bool may_wait(const struct feed *s, const struct event *ev)
 {
-	bool watched = ev->type == EVENT_FILE || ev->type == EVENT_NETWORK || ev->type == EVENT_EXEC;
-	return watched && s->queued < FEED_HOLD_MAX;
+	return is_watched(ev) && s->queued < FEED_HOLD_MAX;
 }
 
 static void deliver(struct feed *s, const struct event *ev)
 {
+	if (s->terse && is_watched(ev))
+		return;
 	ssize_t len = event_encode(ev, s->space, sizeof(s->space));
 	if (len < 0 || s->reader_gone)
 		return;

@@ -571,6 +571,7 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 	v->launch = &launch;
 	v->output.fd[0] = v->output.fd[1] = -1;
 	feed_init(&v->feed, wire_fd);
+	v->feed.terse = l->terse;
 	v->facts.tasks_at_end = v->facts.rlimit_cpu_ns = UNKNOWN_U64;
 	if (start(v, &e) < 0) {
 		v->facts.setup_code = e.code ? e.code : EIO;

@@ -24,6 +24,7 @@ struct frame {
 struct feed {
 	int wire_fd; /* to the front end */
 	bool reader_gone;
+	bool terse;            /* what only tells of a watched call goes into the recording alone */
 	struct record *record; /* NULL: not recorded */
 	uint64_t seq, start_ns;
 	struct frame *head, **tail; /* frames that wait: for the next flush, or for room in the socket */

@@ -108,6 +108,13 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 open("written", "wb").write(b"x" * (2 << 20))' </dev/null
 is 'one that was written up to it did' "$(got 'o["verdict"]')" write-space
 
+# Nobody reads them, and the recording has them all the same.
+belljar run -q --record "$scratch/terse.jsonl" -l sh -c '/bin/true; : >made; cat /nowhere' </dev/null >/dev/null 2>&1
+is 'a run that tells little: its recording has the files' \
+	"$(json 'sorted({e["outcome"] for e in of("file") if e["path"] == "/nowhere"})' "$scratch/terse.jsonl")" '["absent"]'
+is 'and the programs' "$(json 'len([e for e in of("exec") if e["path"] == "/bin/true"])' "$scratch/terse.jsonl")" 1
+is 'with no number left out' "$(json '[e["seq"] for e in o[1:]] == list(range(1, len(o)))' "$scratch/terse.jsonl")" true
+
 # Fifty are kept.
 rm -f "$runs"/*.jsonl
 for n in $(seq 1 53); do

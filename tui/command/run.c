@@ -552,8 +552,10 @@ static int run_main(const struct look *look, int argc, char **argv)
 		status = help(q.help_man);
 	else if (request_launch(&q, &l, &notes, &e) < 0)
 		status = refuse(&q.look, q.json, NULL, &e);
-	else
+	else {
+		l->terse = !q.verbose && !q.json && !q.events;
 		status = run_launch(&q, l, notes);
+	}
 
 	if (l && l->stdin_fd > STDERR_FILENO)
 		close_fd(&l->stdin_fd);
