@@ -12,6 +12,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
@@ -95,6 +96,9 @@ struct arg_rule {
 /* clang-format off */
 static const struct arg_rule rules[] = {
 	{ "clone", ALWAYS, { ANY(0, NAMESPACES) }, THEN_REFUSE, "namespaces", "making namespaces" },
+	/* with SIGXFSZ (25) as the signal that tells the parent of its end; that is the lowest byte */
+	{ "clone", WHEN_SIGNAL, { ANY(0, 1), ANY(0, 8), ANY(0, 16), NONE(0, 0xff & ~SIGXFSZ) },
+	  THEN_SIGNAL, NULL, NULL },
 
 	{ "socket", ALWAYS, { IS(0, AF_UNIX) }, THEN_ALLOW, NULL, NULL },
 	{ "socket", ALWAYS, { IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE) }, THEN_ALLOW, NULL, NULL },
@@ -174,19 +178,25 @@ static const struct arg_rule rules[] = {
 	  THEN_REFUSE, "personality", "old ways of the kernel, such as executable data or a page zero" },
 	{ "prlimit64", ALWAYS, { ISNT(0, 0), POINTER_SET(2) },
 	  THEN_REFUSE, "limits", "changing limits of another process" },
+	{ "prlimit64", WHEN_SIGNAL, { IS(1, RLIMIT_FSIZE), POINTER_SET(2) }, THEN_SIGNAL, NULL, NULL },
 	/* the soft limit would be raised to the hard one, which leaves more than was given */
 	{ "prlimit64", WHEN_CPU, { IS(1, RLIMIT_CPU), POINTER_SET(2) }, THEN_LIMIT, "limits", CPU_LIMIT },
 	{ "setrlimit", WHEN_CPU, { IS(0, RLIMIT_CPU) }, THEN_LIMIT, "limits", CPU_LIMIT },
+	{ "setrlimit", WHEN_SIGNAL, { IS(0, RLIMIT_FSIZE) }, THEN_SIGNAL, NULL, NULL },
 	/* without a pid namespace that is every process of the same user, belljar's own among them */
 	{ "kill", ALWAYS, { IS(0, 0xffffffff) },
 	  THEN_REFUSE, "signals", "a signal to every process there is" },
-	/* it tells of a file that met its limit, unless a program sends it itself; nothing else could tell these apart */
+	/* SIGXFSZ tells of a file that met the limit, unless a program has it sent, or gives itself a smaller one: nothing
+	 * else could tell these apart. Which signal a timer or a queue sends lies in memory, so that each may be it. */
 	{ "kill", WHEN_SIGNAL, { IS(1, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
 	{ "tkill", WHEN_SIGNAL, { IS(1, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
 	{ "tgkill", WHEN_SIGNAL, { IS(2, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
 	{ "rt_sigqueueinfo", WHEN_SIGNAL, { IS(1, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
 	{ "rt_tgsigqueueinfo", WHEN_SIGNAL, { IS(2, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
 	{ "pidfd_send_signal", WHEN_SIGNAL, { IS(1, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
+	{ "fcntl", WHEN_SIGNAL, { IS(1, F_SETSIG), IS(2, SIGXFSZ) }, THEN_SIGNAL, NULL, NULL },
+	{ "timer_create", WHEN_SIGNAL, { POINTER_SET(1) }, THEN_SIGNAL, NULL, NULL },
+	{ "mq_notify", WHEN_SIGNAL, { POINTER_SET(1) }, THEN_SIGNAL, NULL, NULL },
 	{ "sched_setaffinity", WHEN_PINNED, { { 0 } },
 	  THEN_LIMIT, "cpus", "taking more cores than the limit gives" },
 

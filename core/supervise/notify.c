@@ -506,8 +506,11 @@ static void notify_one(struct notify *n)
 		on_socket(n);
 		break;
 	case WATCH_SIGNAL:
-		n->v->facts.xfsz_sent = true;
-		go_on(n);
+		n->v->facts.xfsz_own = true;
+		if (n->req.data.nr == SYS_clone)
+			on_fork(n);
+		else
+			go_on(n);
 		break;
 	case WATCH_DENIED:
 		on_denied(n, &why);

@@ -95,7 +95,7 @@ struct facts {
 	struct cgroup_reading cg; /* at the end; all UINT64_MAX without a control group */
 	uint64_t enomem_answered, enomem_largest, eagain_answered;
 	bool space_full, inodes_full, file_at_limit, tasks_at_limit; /* by looking */
-	bool xfsz_sent; /* a program of the run sent a SIGXFSZ */
+	bool xfsz_own; /* a program of the run may have had a SIGXFSZ sent, or has met a file size of its own choice */
 	uint64_t tasks_at_end; /* when the target ended; UNKNOWN_U64: nobody counted */
 	uint64_t
 		rlimit_cpu_ns; /* of the target, as RLIMIT_CPU counts; UNKNOWN_U64: it was not asked in time */

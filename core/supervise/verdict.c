@@ -59,7 +59,7 @@ static bool met_processes(const struct facts *f)
 
 static bool met_file_size(const struct facts *f)
 {
-	return f->file_at_limit || (f->ended && !f->xfsz_sent && WIFSIGNALED(f->wait_status) &&
+	return f->file_at_limit || (f->ended && !f->xfsz_own && WIFSIGNALED(f->wait_status) &&
 				    WTERMSIG(f->wait_status) == SIGXFSZ);
 }
 
