@@ -58,7 +58,7 @@ static void sum_memory(struct sums *s, int proc_dirfd, const char *folder)
 	if (file_read_small(proc_dirfd, path, text, sizeof(text)) <= 0)
 		return;
 	uint64_t shmem = kib_after(text, "\nRssShmem:"), shared = shmem + kib_after(text, "\nRssFile:");
-	s->anonymous += kib_after(text, "\nRssAnon:");
+	s->anonymous += kib_after(text, "\nRssAnon:") + kib_after(text, PAGE_TABLES);
 	s->shmem += shmem;
 	if (shared > s->shared_most)
 		s->shared_most = shared;

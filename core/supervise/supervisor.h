@@ -161,6 +161,7 @@ static inline bool tree_ours(const struct tree *t, pid_t pid)
 void tree_folder(const struct tree *t, pid_t pid, bool first_gone, char ret[TREE_FOLDER]);
 /* tree_memory: what they hold, each memory once; marks which of `f` are mapped (NULL: the run has none). */
 void tree_memory(const struct tree *t, struct memfds *f, struct tree_memory *ret);
+#define PAGE_TABLES "\nVmPTE:" /* of a memory: one touched page may cost another, which stands in no size */
 uint64_t kib_after(const char *text, const char *key); /* a figure of a file of /proc; 0: it is not there */
 
 /* ---- memfd.c: memory in files that have no name, whether it is mapped or not ---- */

@@ -142,6 +142,13 @@ static bool memory_seen(const pid_t *hosts, size_t k)
 	return false;
 }
 
+static uint64_t page_tables_kib(const struct tree *t, const char *folder)
+{
+	char path[TREE_FOLDER + 8], text[4096];
+	snprintf(path, sizeof(path), "%s/status", folder);
+	return file_read_small(t->proc_fd, path, text, sizeof(text)) > 0 ? kib_after(text, PAGE_TABLES) : 0;
+}
+
 /* A process that made itself undumpable, or runs a program that its user may not read, hides its parts, but not how
  * much is resident: that counts whole, pages of programs among it. */
 static uint64_t resident_kib(const struct tree *t, const char *folder)
@@ -173,6 +180,7 @@ void tree_memory(const struct tree *t, struct memfds *f, struct tree_memory *ret
 		if (tree_ours(t, t->pids[k]) || memory_seen(hosts, k))
 			continue;
 		tree_folder(t, t->pids[k], first_gone, folder);
+		ret->anonymous_kib += page_tables_kib(t, folder);
 		snprintf(path, sizeof(path), "%s/smaps_rollup", folder);
 		if (file_read_small(t->proc_fd, path, text, sizeof(text)) <= 0) {
 			ret->anonymous_kib += resident_kib(t, folder);
