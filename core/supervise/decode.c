@@ -251,6 +251,7 @@ static void decode_mmsghdr(struct decoded *ret, const struct decode_in *in, uint
 	if (at == 0)
 		return;
 	ret->cut |= messages < (uint32_t) count;
+	ret->addr_beyond = ((uint32_t) count < UIO_MAXIOV ? (uint32_t) count : UIO_MAXIOV) - messages;
 	for (size_t i = 0; i < messages; i++)
 		address_of_msghdr(ret, in->pid, at + i * sizeof(struct mmsghdr),
 				  &ret->addr[ret->addr_count++]);

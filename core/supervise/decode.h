@@ -45,6 +45,7 @@ struct decoded {
 	size_t arg_count;
 	struct decode_addr addr[DECODE_ADDRS_MAX]; /* network: at least one, all but sendmmsg at most one */
 	size_t addr_count;
+	size_t addr_beyond;                  /* messages of the same call that are not looked at */
 	const char *path;                    /* file, exec: made absolute, "?" where it cannot be read */
 	const char *to;                      /* of rename and link, likewise; else NULL */
 	const char *flags[DECODE_FLAGS_MAX]; /* file: "O_RDONLY", … */

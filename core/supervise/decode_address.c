@@ -179,8 +179,11 @@ void address_decode(struct decoded *ret, pid_t pid, const void *bytes, size_t le
 	memcpy(&a, bytes, len);
 	to->family = family_name(ret, a.family);
 	switch (a.family) {
-	case AF_UNSPEC: /* none, on purpose: it takes a peer away */
-		break;
+	case AF_UNSPEC: /* to connect none, on purpose: it takes a peer away; to all others the same as AF_INET */
+		if (ret->op && strcmp(ret->op, "connect") == 0)
+			break;
+		to->family = len >= sizeof(a.in) ? "inet" : to->family;
+		__attribute__((fallthrough));
 	case AF_INET:
 		if (len >= sizeof(a.in))
 			inet_text(ret, &a.in, to);

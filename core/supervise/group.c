@@ -189,6 +189,11 @@ void group_gone(struct groups *g, enum event_type type)
 	table_of(g, type)->gone++;
 }
 
+void group_beyond(struct groups *g, enum event_type type, uint64_t count)
+{
+	table_of(g, type)->beyond += count;
+}
+
 bool group_skip(struct groups *g, enum event_type type)
 {
 	struct group_table *t = table_of(g, type);
@@ -220,6 +225,7 @@ void group_tick(struct groups *g, struct feed *s)
 		table_flush(t, s);
 		tell_count(s, all[k].type, t->dropped, "more kinds at once than are told apart");
 		tell_count(s, all[k].type, t->gone, "the caller was gone before it could be read");
-		t->told = t->dropped = t->gone = 0;
+		tell_count(s, all[k].type, t->beyond, "more in one call than is read of it");
+		t->told = t->dropped = t->gone = t->beyond = 0;
 	}
 }

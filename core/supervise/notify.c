@@ -309,6 +309,8 @@ static void on_network(struct notify *n)
 {
 	look_early(n);
 	bool valid = known(n, go_on(n));
+	if (valid)
+		group_beyond(&n->v->groups, EVENT_NETWORK, n->words.addr_beyond);
 	for (size_t k = 0; k < n->words.addr_count; k++) {
 		const struct decode_addr *a = &n->words.addr[k];
 		struct prediction p;

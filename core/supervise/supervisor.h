@@ -63,7 +63,7 @@ struct group_table { /* of one type of event: a flood of files hides no refused 
 	uint64_t key[GROUPS_MAX];
 	struct group at[GROUPS_MAX];
 	size_t used;
-	uint64_t told, dropped, gone;
+	uint64_t told, dropped, gone, beyond;
 };
 struct groups {
 	struct group_table denied, network, file;
@@ -77,6 +77,8 @@ void group_emit(struct groups *g, struct feed *s, struct event *ev);
 bool group_skip(struct groups *g, enum event_type type);
 void group_gone(struct groups *g,
 		enum event_type type); /* the caller was gone before it was known what it asked for */
+void group_beyond(struct groups *g, enum event_type type,
+		  uint64_t count); /* asked for by one call with more than was read */
 void group_told(struct groups *g,
 		enum event_type type); /* one of that type went out by itself, and counts as told */
 void group_tick(struct groups *g, struct feed *s);
@@ -197,8 +199,9 @@ void netless_stop(struct netless *n);
 struct supervisor;
 void notify_start(struct supervisor *v);
 void notify_answer(struct supervisor *v, uint64_t id, enum decision d, const char *by);
-void notify_tick(struct supervisor *v);                  /* those whose time is up, and what was counted */
-void notify_deny_all(struct supervisor *v, const char *by); /* the run ends: nobody waits for an answer any more */
+void notify_tick(struct supervisor *v); /* those whose time is up, and what was counted */
+void notify_deny_all(struct supervisor *v,
+		     const char *by); /* the run ends: nobody waits for an answer any more */
 void notify_stop(struct supervisor *v);
 
 /* ---- output.c: what the target prints ---- */

@@ -23,6 +23,8 @@ table_subprocess() { # sockets of the internet have a network without any interf
 	udp-sendmsg-6; ENETUNREACH|EADDRNOTAVAIL; unreachable op=send family=inet6 protocol=udp address=::1 port=57
 	udp-sendmmsg; ENETUNREACH; unreachable op=send family=inet protocol=udp address=127.0.0.1 port=58
 	udp-sendmmsg; ENETUNREACH; unreachable op=send family=inet protocol=udp address=127.0.0.1 port=59
+	udp-sendto-unspec; ENETUNREACH; unreachable op=send family=inet protocol=udp address=127.0.0.1 port=60
+	udp-bind-unspec; OK; unknown op=bind family=inet protocol=udp address=0.0.0.0 port=0
 	udp-bind-6; OK|EADDRNOTAVAIL; unknown op=bind family=inet6 protocol=udp address=::1 port=40015
 	dissolve; OK; -
 	TXT
@@ -44,6 +46,8 @@ table_namespaces() { # a network of its own, in which only loopback is up
 	udp-sendmsg-6; OK; unknown op=send family=inet6 protocol=udp address=::1 port=57
 	udp-sendmmsg; OK; unknown op=send family=inet protocol=udp address=127.0.0.1 port=58
 	udp-sendmmsg; OK; unknown op=send family=inet protocol=udp address=127.0.0.1 port=59
+	udp-sendto-unspec; OK; unknown op=send family=inet protocol=udp address=127.0.0.1 port=60
+	udp-bind-unspec; OK; unknown op=bind family=inet protocol=udp address=0.0.0.0 port=0
 	udp-bind-6; OK; unknown op=bind family=inet6 protocol=udp address=::1 port=40015
 	dissolve; OK; -
 	TXT
@@ -80,5 +84,14 @@ for level in $levels; do
 	run -p "$level" --input "$tools" -- "$(dirname "$(probe_path "$level")")/network" </dev/null
 	is "$level: the attempts end nothing" "$(got 'o["verdict"]')" ok
 	rows "$level" network,denied < <(due "$level")
+	run -p "$level" -l python -c '
+import ctypes, socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to = ctypes.create_string_buffer(struct.pack("=HH4s8x", 2, socket.htons(7), bytes([127, 0, 0, 1])))
+byte = ctypes.create_string_buffer(struct.pack("PN", ctypes.addressof(to), 1))
+one = struct.pack("PI4xPNPNi4xI4x", ctypes.addressof(to), 16, ctypes.addressof(byte), 1, 0, 0, 0, 0)
+ctypes.CDLL(None).sendmmsg(s.fileno(), one * 500, 500, 0)' </dev/null
+	is "$level: of the messages of one call each is shown or counted" \
+		"$(got 'sum(e["count"] for e in o["network"])') $(event 'sum(e["count"] for e in of("dropped") if e["what"] == "network")')" '500 492'
 done
 plan_end

@@ -87,6 +87,19 @@ static long try_dissolve(int fd, struct address *to)
 	return try_connect(fd, to);
 }
 
+/* An old kindness of the kernel (udp_sendmsg, inet_bind): no family is taken for AF_INET. */
+static long try_sendto_unspec(int fd, struct address *to)
+{
+	to->bytes.ss_family = AF_UNSPEC;
+	return try_sendto(fd, to);
+}
+
+static long try_bind_unspec(int fd, struct address *to)
+{
+	to->bytes.ss_family = AF_UNSPEC;
+	return try_bind(fd, to);
+}
+
 static long try_unreadable(int fd, struct address *to)
 {
 	return connect(fd, (struct sockaddr *) 1, to->len);
@@ -107,6 +120,8 @@ static const struct attempt attempts[] = {
 	{ "udp-sendmsg", try_sendmsg, AF_INET, SOCK_DGRAM, 0, "127.0.0.1", 56 },
 	{ "udp-sendmsg-6", try_sendmsg, AF_INET6, SOCK_DGRAM, 0, "::1", 57 },
 	{ "udp-sendmmsg", try_sendmmsg, AF_INET, SOCK_DGRAM, 0, "127.0.0.1", 58 }, /* and 59 */
+	{ "udp-sendto-unspec", try_sendto_unspec, AF_INET, SOCK_DGRAM, 0, "127.0.0.1", 60 },
+	{ "udp-bind-unspec", try_bind_unspec, AF_INET, SOCK_DGRAM, 0, "0.0.0.0", 0 },
 	{ "udp-bind-6", try_bind, AF_INET6, SOCK_DGRAM, 0, "::1", 40015 },
 	{ "unix-connect", try_connect, AF_UNIX, SOCK_STREAM, 0, "/run/belljar-none.sock", 0 },
 	{ "unix-connect-relative", try_connect, AF_UNIX, SOCK_STREAM, 0, "./none.sock", 0 },

@@ -142,6 +142,7 @@ static void test_messages(void **state)
 	assert_false(d.cut);
 	DECODE(SYS_sendmmsg, 9999, P(list), 10, 0);
 	assert_int_equal(d.addr_count, DECODE_ADDRS_MAX);
+	assert_int_equal(d.addr_beyond, 10 - DECODE_ADDRS_MAX);
 	assert_true(d.cut);
 	DECODE(SYS_sendmmsg, 9999, 0, 0, 0);
 	assert_int_equal(d.addr_count, 1);
