@@ -195,6 +195,8 @@ static bool read_event(const struct lines *l, struct recording *r)
 	else if (ev->seq != r->count + 1)
 		snprintf(what, sizeof(what), "event %" PRIu64 " stands where %zu should be", ev->seq,
 			 r->count + 1);
+	else if (r->count && ev->t_ns < r->events[r->count - 1]->t_ns) /* playing would not come to it */
+		snprintf(what, sizeof(what), "its time is before that of the event before it");
 	else if (r->count == EVENTS_MAX)
 		snprintf(what, sizeof(what), "more events than are read of one file");
 	else {
