@@ -296,6 +296,10 @@ static void on_sync(void *arg, uint32_t events)
 			if (v->meter.written_whole)
 				v->meter.written = m.written; /* of all that process 1 reaped */
 			v->ended_ns = now_ns();
+			/* All it reaped is all there was. What the kernel takes apart with process 1 itself, which is more
+			 * than all else at the end, it does beside this. */
+			meter_read(&v->meter, &v->inst);
+			v->meter_last = true;
 		}
 	}
 	if (r == -EPIPE)
@@ -502,7 +506,8 @@ static void end_run(struct supervisor *v)
 		v->facts.quiet_ns = now_ns() - from;
 		output_finish(v);
 		if (v->inst.pid == 0 && v->started) {
-			meter_read(&v->meter, &v->inst);
+			if (!v->meter_last)
+				meter_read(&v->meter, &v->inst);
 			notify_tick(v);
 			group_tick(&v->groups, &v->feed);
 			look_at_counters(v);

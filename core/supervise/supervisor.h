@@ -253,6 +253,7 @@ struct supervisor {
 	struct notify *notify; /* notify.c's own; NULL: nothing is watched */
 	enum run_state state;
 	bool started, paused, reap, wire_waits, flush_due;
+	bool meter_last; /* the meters were read when nothing of the run was left but process 1 */
 	bool limit_told[LIMIT_MAX];
 	char *canary_told;     /* what was told of planted words, a line each; NULL: nothing */
 	uint64_t ended_ns;     /* when the target ended or was killed */
