@@ -109,6 +109,7 @@ static int namespaces_confine(struct instance *i, struct mount_plan *m, const st
 		.cpu_count = ladder->cpu_count,
 		.filter = filter,
 		.listener = i->want.watch != 0,
+		.count_tasks = !(cgroup_controllers(i->cgroup) & CG_PIDS),
 		.argv = i->argv,
 		.env = i->env,
 	};

@@ -69,7 +69,7 @@ int confine_self(const struct confinement *c, struct err *e)
 		return err_set(e, errno, "enter %s", c->cwd);
 	if ((r = caps_drop(e)) < 0)                                   /* the last step that needed one is done */
 		return r;
-	if (in_new(c, CLONE_NEWPID) && (r = reaper_fork(c->sync_fd, e)) < 0) /* pid 1 stays ours, the rest is the target */
+	if (in_new(c, CLONE_NEWPID) && (r = reaper_fork(c, e)) < 0) /* pid 1 stays ours, the rest is the target */
 		return r;
 	return confine_target(c, e);
 }

@@ -178,6 +178,7 @@ struct confinement {
 	uint32_t cpu_count;               /* affinity to that many cores; 0: not used */
 	const struct seccomp_program *filter;
 	bool listener;
+	bool count_tasks;                 /* process 1 counts the run's tasks when the target ends, as no group does */
 	char **argv, **env;               /* argv[0] is the path to execute */
 	int in_fd, out_fd, err_fd;        /* become 0, 1, 2 */
 	bool terminal;                    /* they are one of its own, which becomes its controlling one */

@@ -75,8 +75,9 @@ static uint64_t reaper_tasks(void)
 	return tasks;
 }
 
-static _Noreturn void reaper_main(pid_t target, int sync_fd, int io_fd)
+static _Noreturn void reaper_main(pid_t target, const struct confinement *c, int io_fd)
 {
+	const int sync_fd = c->sync_fd;
 	int status = 0, st;
 	uint64_t cpu_ns = UINT64_MAX;
 	siginfo_t child;
@@ -95,7 +96,7 @@ static _Noreturn void reaper_main(pid_t target, int sync_fd, int io_fd)
 		if (pid == target)
 			status = st;
 	} while (pid != target && (pid > 0 || errno == EINTR));
-	uint64_t tasks = reaper_tasks();
+	uint64_t tasks = c->count_tasks ? reaper_tasks() : UINT64_MAX;
 	kill(-1, SIGKILL); /* all of this namespace but ourselves */
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
@@ -115,18 +116,18 @@ static _Noreturn void reaper_main(pid_t target, int sync_fd, int io_fd)
  * neither of the two waits for the other. The target's copy is as bare; it is made visible again, or
  * its /proc would be closed to a supervisor of the same user.
  */
-int reaper_fork(int sync_fd, struct err *e)
+int reaper_fork(const struct confinement *c, struct err *e)
 {
 	/* Before hiding: an undumpable process may not open its own any more, once it is open it may read it. */
 	int io_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
-	if (io_fd >= 0 && (io_fd = fcntl(io_fd, F_DUPFD_CLOEXEC, sync_fd + 1)) < 0)
+	if (io_fd >= 0 && (io_fd = fcntl(io_fd, F_DUPFD_CLOEXEC, c->sync_fd + 1)) < 0)
 		io_fd = -1;
 	reaper_hide();
 	pid_t pid = fork();
 	if (pid < 0)
 		return err_set(e, errno, "start the target's process");
 	if (pid > 0)
-		reaper_main(pid, sync_fd, io_fd);
+		reaper_main(pid, c, io_fd);
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return err_set(e, errno, "stay visible to the supervisor");
 	return 0;

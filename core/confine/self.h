@@ -26,4 +26,4 @@ int sync_send(int sync_fd, const struct sync_msg *m);
 int ns_hostname(const char *name, struct err *e);
 
 /* reaper.c: pid 1 of the run. The caller goes on as the target; the parent never returns. */
-int reaper_fork(int sync_fd, struct err *e);
+int reaper_fork(const struct confinement *c, struct err *e);
