@@ -56,6 +56,9 @@ ok 'without UTF-8 only ASCII comes out' test "$(LC_ALL=C tr -d '\1-\176' <out | 
 lines_of 'presets subprocess subprocess' compare 'screen compare' | plain one.py
 ok 'a comparison is waited for, and told' has '^  subprocess: '
 
+lines_of "replay $here/tests/recordings/ok.jsonl" 'presets subprocess subprocess' compare | plain
+ok 'the code of a recording can be compared, by its name' has "^COMPARED $(sed -n 's/.*"title":"\([^"]*\)".*/\1/p;q' "$here/tests/recordings/ok.jsonl") "
+
 lines_of insert 'print(6 * 7)' . "preset $level" run | plain
 ok 'code up to a dot is staged and runs' has '^out: 42'
 lines_of "preset $level" run | plain nowhere.py
@@ -69,6 +72,18 @@ lines_of "preset long" run 'wait tick 1003' stop quit >script
 plain --script script slow.sh
 is 'a script in a file may wait, and stop the run: status 0' $? 0
 ok 'it was stopped' has '^RUN ended: CANCELLED'
+cat >ticks.py <<'PY'
+import time
+print("begins", flush=True)
+time.sleep(1)
+PY
+used() { awk '{ print $14 + $15 }' /proc/"$1"/stat; } # hundredths of a second on the processor
+lines_of "preset $level" run | timeout 100 "$BELLJAR" --plain ticks.py >out 2>err &
+wait_until has '^out: begins'
+screens=$(child_named "$(child_named $! belljar)" belljar-screens) before=$(used "$screens")
+while [ -d "/proc/$screens" ] && ! has '^RUN ended'; do after=$(used "$screens") && sleep 0.05; done
+ok 'waiting for a run after the last command, it sleeps' test "$((after - before))" -lt 30
+wait
 printf 'run\0\n' | plain one.py
 is 'a NUL in a command is refused' $? 125
 head -c 100000 /dev/urandom | plain one.py
@@ -137,6 +152,14 @@ line "clear; cat one.py | $BELLJAR --plain -"
 sees 'code on standard input, commands from the terminal' 'Staged, not run: '
 line quit
 wait_until sane
+line "clear; $BELLJAR --plain slow.sh"
+wait_for '^belljar> ?$' && line 'preset long' && wait_for 'next run' && line run && wait_for '^out: tick 1001'
+guard=$(guard_pid)
+all=$(descendants "$guard")
+tmux kill-server
+# shellcheck disable=SC2086
+ok 'the terminal hangs up: nothing is left' wait_until none_alive $guard $all
+terminal 80 24
 tmux pipe-pane -o "cat >$scratch/sent"
 line "clear; $BELLJAR --plain one.py"
 wait_for '^belljar> ?$' && line "preset $level" && wait_for 'next run' && line run && wait_for 'RUN ended' && line quit

@@ -10,7 +10,7 @@ sizes='1x1 2x2 20x5 21x6 39x9 40x10 40x12 60x16 80x24 110x26 120x40 300x100'
 printf '%s\n' 'G g l h + + ? G PgUp Esc' ':find e' ':boundary' 'N G' >"$scratch/keys" # a line takes its time
 printf '%s\n' '? G' >"$scratch/help"
 printf '%s\n' ':talk' >"$scratch/talk"
-printf '%s\n' ':' 'type preset' Left Tab >"$scratch/prompt"
+printf '%s\n' ':command preset' 'Left Tab' >"$scratch/prompt"
 
 fits() { # FILE COLUMNS ROWS
 	[ "$(wc -L <"$1")" -le "$2" ] && [ "$(wc -l <"$1")" -eq "$3" ]

@@ -175,6 +175,7 @@ static void make_launches(struct app *app, struct compare *s)
 {
 	struct err e;
 
+	draft_review(&app->draft); /* it may not have been on a screen yet */
 	s->name = xstrndup(app->draft.name.text, app->draft.name.len);
 	for (size_t k = 0; k < strv_len(s->presets); k++)
 		if (draft_launch_under(&app->draft, s->presets[k], &s->launch[k], &e) < 0)

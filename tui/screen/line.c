@@ -145,7 +145,8 @@ static void set_up(struct line *l)
 	(void) el_set(l->edit, EL_PROMPT, prompt_of);
 	(void) el_set(l->edit, EL_HIST, history, l->history);
 	(void) el_set(l->edit, EL_GETCFN, next_char);
-	(void) el_set(l->edit, EL_ADDFN, "belljar-complete", "complete", complete);
+	/* Of narrow names it would make wide copies, and lose them. */
+	(void) el_wset(l->edit, EL_ADDFN, L"belljar-complete", L"complete", complete);
 	(void) el_set(l->edit, EL_BIND, "^I", "belljar-complete", NULL);
 }
 

@@ -162,10 +162,15 @@ static bool busy(const struct app *app)
 void plain_readable(void *arg, uint32_t epoll_events)
 {
 	struct app *app = arg;
-	(void) epoll_events;
-	app->plain->ready = true;
-	(void) loop_change_fd(app->loop, app->plain->fd,
-			      0); /* until it has been read: nobody is to spin on it */
+	struct plain *p = app->plain;
+	p->ready = true;
+	/* Nobody is to spin on what is not read yet; an end would be reported all the same, again and again. */
+	if (!(epoll_events & (EPOLLHUP | EPOLLERR))) {
+		(void) loop_change_fd(app->loop, p->fd, 0);
+		return;
+	}
+	loop_unwatch_fd(app->loop, p->fd);
+	p->watched = false;
 }
 
 /* One round of what lives. What it came to goes out at once; what is over is told. */
