@@ -3,7 +3,6 @@
  * Compare: the staged code under two to four presets, one run after the other, side by side. What is alike and what is
  * not is worked out in core/suite; here it is run and shown.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -340,12 +339,11 @@ static void draw_invitation(const struct app *app, const struct pane *body)
 		"d        show only what differs",
 		"Enter    the chosen row in full",
 	};
+	int row = 2, column = body->columns > 64 ? 8 : 1;
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
-		pane_put(body, 2 + (int) i, body->columns > 64 ? 8 : 1, i ? ROLE_TEXT : ROLE_STRONG,
-			 lines[i]);
+		pane_put(body, row++, column, i ? ROLE_TEXT : ROLE_STRONG, lines[i]);
 	if (app->draft.code.len == 0)
-		pane_put(body, 2 + (int) ARRAY_LEN(lines) + 1, body->columns > 64 ? 8 : 1, ROLE_WARN,
-			 "Nothing is staged yet: 1 shows Compose.");
+		pane_put(body, row + 1, column, ROLE_WARN, "Nothing is staged yet: 1 shows Compose.");
 }
 
 static void draw(struct app *app, const struct pane *body)
