@@ -296,9 +296,7 @@ static void on_sync(void *arg, uint32_t events)
 			if (v->meter.written_whole)
 				v->meter.written = m.written; /* of all that process 1 reaped */
 			v->ended_ns = now_ns();
-			/* All it reaped is all there was. What the kernel takes apart with process 1 itself, which is more
-			 * than all else at the end, it does beside this. */
-			meter_read(&v->meter, &v->inst);
+			meter_read(&v->meter, &v->inst); /* all but process 1 is reaped, whose end takes long */
 			v->meter_last = true;
 		}
 	}
@@ -425,10 +423,9 @@ static int start(struct supervisor *v, struct err *e)
 	v->feed.start_ns = now_ns();
 	clock_gettime(CLOCK_REALTIME_COARSE, &v->began);
 	v->state = RUN_RUNNING;
-	if ((r = instance_release(&v->inst, e)) < 0)
-		return r;
-	emit_start(v); /* the target is already on its way, and nothing of it is read before the loop */
-	return 0;
+	if ((r = instance_release(&v->inst, e)) == 0)
+		emit_start(v); /* while the target is on its way: nothing of it is read before the loop */
+	return r;
 }
 
 /* ---- finish ---- */
