@@ -177,15 +177,18 @@ const struct option_row request_options[] = {
 		 ".netrc, .env), "
 		 "each with a word made for this run, and raise an alert when such a word "
 		 "is seen in the "
-		 "output or in a call's arguments. A word that was encoded, or that leaves in a variable or "
+		 "output, in a call's arguments or in a file that leaves. A word that was "
+		 "encoded, or that leaves in a variable or "
 		 "in what is "
 		 "sent, is not seen.",
 	  .set = option_set_flag,
 	  FIELD(canary) },
 	{ .name = "tty",
 	  .help = "its own terminal",
-	  .man = "Give the target a terminal of its own, never yours: its standard input, output and error. Keys go to "
-		 "it, ^C too; ^] stops the run, ^] again kills it. Its size follows yours. What it prints is one "
+	  .man = "Give the target a terminal of its own, never yours: its standard input, output and error. "
+		 "Keys go to "
+		 "it, ^C too; ^] stops the run, ^] again kills it. Its size follows yours. What it prints is "
+		 "one "
 		 "stream.",
 	  .set = option_set_flag,
 	  FIELD(tty) },

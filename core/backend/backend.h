@@ -34,6 +34,8 @@ struct collector {
 	void (*changed)(void *arg, const char *op, const char *path, uint64_t bytes); /* added, changed, removed */
 	/* what: "output PATH" of what did not come out, or the kind of `count` things that are not told one by one */
 	void (*passed_over)(void *arg, const char *what, uint64_t count, const char *why);
+	/* what leaves with --output, as it is read; begins: of another file than before */
+	void (*copied)(void *arg, bool begins, const char *bytes, size_t len);
 	void *arg;
 };
 

@@ -59,6 +59,8 @@ static int copy_out(int from_fd, const struct stage_set *only, const struct laun
 					 .gid = (gid_t) -1,
 					 .max_bytes = OUTPUT_MAX_BYTES,
 					 .max_files = OUTPUT_MAX_FILES,
+					 .copied = to->copied,
+					 .copied_arg = to->arg,
 					 .only = only };
 	struct stage_done done = { 0 };
 	int r = stage_copy_out(from_fd, l->output_dir, &caps, &done, e);

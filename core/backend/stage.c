@@ -157,7 +157,7 @@ static int pump(struct copy *c, int from_fd, int to_fd)
 {
 	char block[1 << 16];
 
-	for (;;) {
+	for (bool begins = true;; begins = false) {
 		ssize_t n = read(from_fd, block, sizeof block);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -165,6 +165,8 @@ static int pump(struct copy *c, int from_fd, int to_fd)
 			return n < 0 ? -errno : 0;
 		if ((uint64_t) n > c->bytes_left)
 			return 1;
+		if (c->want->copied)
+			c->want->copied(c->want->copied_arg, begins, block, (size_t) n);
 		int r = write_all(to_fd, block, (size_t) n);
 		if (r < 0)
 			return r;

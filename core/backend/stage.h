@@ -25,6 +25,8 @@ struct stage_want {
 	bool links;                 /* copy symbolic links as links (a project); else they are refused */
 	uint64_t max_bytes;
 	uint64_t max_files;         /* files, folders and links together, those passed over included */
+	void (*copied)(void *arg, bool begins, const char *bytes, size_t len); /* NULL: nobody looks at it */
+	void *copied_arg;
 	const struct stage_set *only; /* stage_copy_out: nothing but these; NULL: all there is */
 };
 

@@ -42,19 +42,31 @@ static void look_for_sequences(struct output *o, enum stream which, const char *
 }
 
 /* The end of the stream's last read goes before the new one: a word may be cut anywhere. */
-static void look_for_canaries(struct supervisor *v, enum stream which, size_t len)
+static void look_for_canaries(struct supervisor *v, const char *where, struct output_tail *tail, size_t len)
 {
-	struct output *o = &v->output;
-	size_t had = o->tail[which].len, all = had + len, keep = all < CANARY_NONCE ? all : CANARY_NONCE;
-	char *from = o->room + CANARY_NONCE - had;
+	size_t had = tail->len, all = had + len, keep = all < CANARY_NONCE ? all : CANARY_NONCE;
+	char *from = v->output.room + CANARY_NONCE - had;
 	if (!v->inst.canary.nonce[0])
 		return;
-	memcpy(from, o->tail[which].bytes, had);
-	supervisor_canary(v, stream_name(which), from, all);
+	memcpy(from, tail->bytes, had);
+	supervisor_canary(v, where, from, all);
 	if (keep == CANARY_NONCE && memcmp(from + all - keep, v->inst.canary.nonce, keep) == 0)
 		keep = 0; /* a whole one, which was told */
-	memcpy(o->tail[which].bytes, from + all - keep, keep);
-	o->tail[which].len = keep;
+	memcpy(tail->bytes, from + all - keep, keep);
+	tail->len = keep;
+}
+
+void output_copied(void *arg, bool begins, const char *bytes, size_t len)
+{
+	struct supervisor *v = arg;
+	const size_t most = sizeof(v->output.room) - CANARY_NONCE;
+	if (begins)
+		v->output.copied.len = 0;
+	for (size_t part; len; bytes += part, len -= part) {
+		part = len < most ? len : most;
+		memcpy(v->output.room + CANARY_NONCE, bytes, part);
+		look_for_canaries(v, "a file that left", &v->output.copied, part);
+	}
 }
 
 void output_tick(struct supervisor *v)
@@ -97,7 +109,7 @@ static int output_read(struct supervisor *v, enum stream which)
 				    .output = { .stream = which, .bytes = bytes, .len = keep } };
 		feed_emit(&v->feed, &ev);
 		look_for_sequences(&v->output, which, bytes, keep);
-		look_for_canaries(v, which, keep);
+		look_for_canaries(v, stream_name(which), &v->output.tail[which], keep);
 	}
 	if (keep < (size_t) n)
 		output_dropped(v, which, (uint64_t) n - keep);

@@ -120,6 +120,12 @@ static void stop_by_person(struct supervisor *v, uint64_t grace_ns)
 		supervisor_kill(v, VERDICT_CANCELLED);
 }
 
+static void emit_error(struct supervisor *v, const char *text)
+{
+	struct event ev = { .type = EVENT_ERROR, .error = { .text = text, .remedy = "" } };
+	feed_emit(&v->feed, &ev);
+}
+
 /* ---- the front end ---- */
 
 static void on_verb(struct supervisor *v, const struct verb_msg *m)
@@ -140,10 +146,8 @@ static void on_verb(struct supervisor *v, const struct verb_msg *m)
 		return;
 	}
 	v->paused = m->verb == VERB_PAUSE;
-	if (v->inst.backend->pause(&v->inst, v->paused, &e) < 0) {
-		struct event ev = { .type = EVENT_ERROR, .error = { .text = e.text, .remedy = "" } };
-		feed_emit(&v->feed, &ev);
-	}
+	if (v->inst.backend->pause(&v->inst, v->paused, &e) < 0)
+		emit_error(v, e.text);
 }
 
 static void on_flush(void *arg)
@@ -383,8 +387,7 @@ static int watch_all(struct supervisor *v, struct err *e)
 	if ((r = output_start(v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->inst.sync_fd, EPOLLIN, on_sync, v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_wire, v, e)) < 0 ||
-	    (r = typing_start(v, e)) < 0 ||
-	    (r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
+	    (r = typing_start(v, e)) < 0 || (r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
 		return r;
 	notify_start(v);
 	if (limit[LIMIT_WALL] != UNLIMITED &&
@@ -444,15 +447,9 @@ static void on_passed_over(void *arg, const char *what, uint64_t count, const ch
 	feed_emit(&v->feed, &ev);
 }
 
-static void emit_error(struct supervisor *v, const char *text)
-{
-	struct event ev = { .type = EVENT_ERROR, .error = { .text = text, .remedy = "" } };
-	feed_emit(&v->feed, &ev);
-}
-
 static void collect(struct supervisor *v)
 {
-	const struct collector to = { .changed = on_changed, .passed_over = on_passed_over, .arg = v };
+	const struct collector to = { on_changed, on_passed_over, output_copied, v };
 	struct err e;
 	if (v->inst.backend->collect(&v->inst, v->launch, &to, &e) < 0)
 		emit_error(v, e.text);

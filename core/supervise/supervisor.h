@@ -214,16 +214,18 @@ struct output {
 	struct buf shown; /* what a terminal would get: made to see what has to be taken out, and forgotten */
 	uint64_t removed[TEXT_REMOVED_MAX]; /* bytes, not yet told */
 	bool told[TEXT_REMOVED_MAX];        /* since the last tick */
-	struct {
+	struct output_tail {
 		char bytes[CANARY_NONCE];
 		size_t len;
-	} tail[STREAM_MAX]; /* a planted word may be cut between two reads */
+	} tail[STREAM_MAX], copied; /* a planted word may be cut between two reads */
 	struct feed *feed;
 	char room[CANARY_NONCE + (64 << 10)]; /* of one read, behind the end of the one before */
 };
 int output_start(struct supervisor *v, struct err *e);
 void output_pace(struct supervisor *v);   /* each round of the loop */
 void output_tick(struct supervisor *v);   /* tells what was counted since the last one */
+/* output_copied: what leaves in files, when the run is dead and its streams are at their end; as struct collector asks. */
+void output_copied(void *arg, bool begins, const char *bytes, size_t len);
 void output_finish(struct supervisor *v); /* every process is gone: what is left in the pipes, then no more */
 
 /* ---- typing.c: what is typed for a target that has a terminal ---- */

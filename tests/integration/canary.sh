@@ -48,6 +48,11 @@ test_alerts() {
 print(base64.b64encode(word(".env").encode()).decode())
 os.execve("/bin/true", ["true"], {"TOKEN": word(".env")})'
 	is "$level: encoded, or in a variable, it is not seen" "$(alerts)" '[]'
+	run -p "$level" --canary --output left -l sh -c '
+o=out; [ -d /out ] && o=/out
+head -c 65485 /dev/zero >$o/a; cat ~/.netrc >>$o/a; head -c 12 /dev/zero >$o/b; tail -c 24 ~/.env >>$o/c' </dev/null
+	is "$level: in a file that leaves, wherever it lies in it" "$(alerts)" '["planted .netrc seen in a file that left"]'
+	rm -rf left
 	belljar run --canary -v -p "$level" -l sh -c 'cat ~/.netrc' >/dev/null 2>errors </dev/null
 	like "$level: -v tells" "$(errors)" 'ALERT .*planted \.netrc seen in stdout'
 	run -p "$level" --canary -l sh -c 'cat ~/.netrc' </dev/null
