@@ -339,6 +339,9 @@ unsigned watch_for(const struct instance *i, bool answer_sockets)
 			 (p->observe.files == FILES_ATTEMPTS ? WATCH_FILES : 0) |
 			 (i->memory_by_supervisor ? WATCH_MEMORY : 0) |
 			 (i->fork_by_supervisor ? WATCH_FORK : 0) | (answer_sockets ? WATCH_SOCKET : 0);
-	/* Not worth a listener of its own: there can be only one, also of whoever is around us. */
-	return watch && p->limit[LIMIT_FILE_SIZE] != UNLIMITED ? watch | WATCH_SIGNAL : watch;
+	/* Not worth a listener of their own: there can be only one, also of whoever is around us. */
+	if (watch && p->limit[LIMIT_FILE_SIZE] != UNLIMITED)
+		watch |= WATCH_SIGNAL;
+	return watch & (WATCH_DENIED | WATCH_NETWORK | WATCH_EXEC | WATCH_FILES) ? watch | WATCH_FILTER
+										 : watch;
 }

@@ -64,6 +64,7 @@ enum seccomp_watch {
 	WATCH_MEMORY = 1 << 4,  /* mmap, mremap that alone exceed memory_max; each shmget and memfd_create */
 	WATCH_FORK = 1 << 5,    /* clone, fork, vfork */
 	WATCH_SIGNAL = 1 << 7,  /* what may bring a SIGXFSZ of the program's own making: seen and continued */
+	WATCH_FILTER = 1 << 8,  /* a filter of the program's own, behind which it is not seen any more: seen and continued */
 	WATCH_SOCKET = 1 << 6,  /* socket(AF_INET, AF_INET6) is answered with one that has no network */
 };
 struct seccomp_want {

@@ -55,9 +55,19 @@ enum rule_then {
 	THEN_LIMIT, /* refused for a limit's sake: no offence, never ends a run */
 	THEN_MEMORY,
 	THEN_SIGNAL,
+	THEN_FILTER,
 	THEN_SOCKET, /* put to the supervisor */
 };
-enum rule_when { ALWAYS, WHEN_MEMORY, WHEN_CPU, WHEN_SIGNAL, WHEN_SOCKET, WHEN_NETWORK, WHEN_PINNED };
+enum rule_when {
+	ALWAYS,
+	WHEN_MEMORY,
+	WHEN_CPU,
+	WHEN_SIGNAL,
+	WHEN_FILTER,
+	WHEN_SOCKET,
+	WHEN_NETWORK,
+	WHEN_PINNED
+};
 #define TESTS_MAX 6
 struct arg_rule {
 	const char *call;
@@ -171,9 +181,12 @@ static const struct arg_rule rules[] = {
 	/* PR_SET_MM_MAP needs no privilege, and changes what /proc says of the command line */
 	{ "prctl", ALWAYS, { IS(0, PR_SET_MM) },
 	  THEN_REFUSE, "prctl", "rewriting what the kernel says of a process" },
+	/* of two filters the more severe answer stands, so that its own refusal is given before we hear of the call */
+	{ "prctl", WHEN_FILTER, { IS(0, PR_SET_SECCOMP) }, THEN_FILTER, NULL, NULL },
 	/* what it holds could not be measured any more (proc(5): smaps_rollup, fd) */
 	{ "prctl", WHEN_MEMORY, { IS(0, PR_SET_DUMPABLE), IS(1, 0) },
 	  THEN_LIMIT, "limits", "hiding from the one who measures its memory" },
+	{ "seccomp", WHEN_FILTER, { TO(0, SECCOMP_SET_MODE_FILTER) }, THEN_FILTER, NULL, NULL },
 	{ "personality", ALWAYS, { ISNT(0, 0xffffffff), ISNT(0, PER_LINUX), ISNT(0, ADDR_NO_RANDOMIZE) },
 	  THEN_REFUSE, "personality", "old ways of the kernel, such as executable data or a page zero" },
 	{ "prlimit64", ALWAYS, { ISNT(0, 0), POINTER_SET(2) },
@@ -261,6 +274,8 @@ static bool rule_in_force(const struct arg_rule *r, const struct seccomp_want *w
 		return want->policy->limit[LIMIT_CPU] != UNLIMITED;
 	case WHEN_SIGNAL:
 		return want->watch & WATCH_SIGNAL;
+	case WHEN_FILTER:
+		return want->watch & WATCH_FILTER;
 	case WHEN_SOCKET:
 		return want->watch & WATCH_SOCKET;
 	case WHEN_NETWORK:
@@ -350,6 +365,7 @@ static uint32_t rule_action(const struct arg_rule *r, const struct call_plan *pl
 		return plan->refuse == SECCOMP_RET_USER_NOTIF ? plan->refuse : SECCOMP_RET_ERRNO | EPERM;
 	case THEN_MEMORY:
 	case THEN_SIGNAL:
+	case THEN_FILTER:
 	case THEN_SOCKET:
 		return SECCOMP_RET_USER_NOTIF;
 	}
@@ -474,6 +490,9 @@ static void explain_rule(const struct arg_rule *r, struct seccomp_reason *ret)
 		return;
 	case THEN_SIGNAL:
 		ret->watch = WATCH_SIGNAL;
+		return;
+	case THEN_FILTER:
+		ret->watch = WATCH_FILTER;
 		return;
 	case THEN_SOCKET:
 		ret->watch = WATCH_SOCKET;

@@ -43,7 +43,8 @@ struct notify {
 	struct decoded words;
 	struct who who[WHO_SLOTS];
 	struct sight sight;
-	uint64_t forks;    /* since the tasks were last counted */
+	uint64_t forks; /* since the tasks were last counted */
+	bool filter_told;
 	uint64_t segments; /* bytes of System V memory that was asked for and granted */
 };
 
@@ -481,6 +482,19 @@ static void on_socket(struct notify *n)
 	emit_network(n, &unknown, OUTCOME_REFUSED, LAYER_SECCOMP, BASIS_ANSWERED);
 }
 
+/* Once: a list that stays empty from here on may be so because its own filter answers first. */
+static void on_filter(struct notify *n)
+{
+	struct event ev = { .type = EVENT_ALERT,
+			    .alert = { .kind = "filter",
+				       .detail = "the program filters its own calls: what its filter refuses "
+						 "is not seen here" } };
+	go_on(n);
+	if (!n->filter_told)
+		feed_emit(&n->v->feed, &ev);
+	n->filter_told = true;
+}
+
 /* ---- receiving ---- */
 
 static void notify_one(struct notify *n)
@@ -506,6 +520,9 @@ static void notify_one(struct notify *n)
 		break;
 	case WATCH_SOCKET:
 		on_socket(n);
+		break;
+	case WATCH_FILTER:
+		on_filter(n);
 		break;
 	case WATCH_SIGNAL:
 		n->v->facts.xfsz_own = true;
@@ -547,6 +564,7 @@ void notify_start(struct supervisor *v)
 	v->notify = xmalloc(sizeof(*v->notify)); /* not zeroed: most of it is scratch that is never touched */
 	v->notify->v = v;
 	v->notify->forks = v->notify->segments = 0;
+	v->notify->filter_told = false;
 	memset(v->notify->who, 0, sizeof(v->notify->who));
 	sight_start(&v->notify->sight);
 	loop_watch_near(v->loop, v->inst.notify_fd, notify_ready, v->notify);
