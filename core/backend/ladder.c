@@ -93,7 +93,8 @@ static void ladder_tree(struct instance *i, bool own_user_ns, struct ladder *ret
 		if (i->memory_by_supervisor)
 			limit_set(i, LIMIT_MEMORY, GRADE_SAMPLED,
 				  "mappings over the limit answered ENOMEM; "
-				  "the tree's proportional size sampled each 20 ms, stopped when over");
+				  "the tree's proportional size sampled each 20 ms, stopped when over; "
+				  "what waits in pipes and sockets is not seen");
 		else
 			limit_set(i, LIMIT_MEMORY, GRADE_KERNEL, "cgroup");
 	}

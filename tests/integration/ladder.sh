@@ -85,6 +85,8 @@ for _ in range(16): # what is only read is the page of zeros, which costs nothin
     kept.append(m)
 stay()' </dev/null
 	stopped_by_memory "$level: memory of page tables counts"
+	[ "$(limit memory grade)" = kernel ] ||
+		like "$level: memory that is not seen is said" "$(limit memory mechanism)" 'pipes and sockets is not seen'
 	run -p "$level" --memory 128M --file-size 1G --wall 20s -l python -c "$hold"'
 fd = os.memfd_create("x")
 os.ftruncate(fd, 64 << 20)

@@ -55,6 +55,8 @@ walk() { # LEVEL with|without
 			like "$level $which: $name: preset show says" "$(tr -s ' ' <<<"$shown")" "^$name ${want# }"
 		fi
 	done < <(table)
+	[ "$level" = namespaces ] || like "$level $which: what a run leaves between processes is said" \
+		"$(got '[l["detail"] for l in o["layers"] if l["name"] == "pid-ns"]')" 'queues are the run.s too'
 	is "$level $which: both name the same layers" \
 		"$(got '" ".join(l["name"] + ":" + l["state"] for l in o["layers"])')" \
 		"$(sed -n '/^On this machine/,$p' "$scratch/shown" | awk '$2 ~ /^(on|off|partial|unavailable)$/ { printf "%s%s:%s", sep, $1, $2; sep = " " }')"
