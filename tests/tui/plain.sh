@@ -59,6 +59,18 @@ ok 'a comparison is waited for, and told' has '^  subprocess: '
 lines_of "replay $here/tests/recordings/ok.jsonl" 'presets subprocess subprocess' compare | plain
 ok 'the code of a recording can be compared, by its name' has "^COMPARED $(sed -n 's/.*"title":"\([^"]*\)".*/\1/p;q' "$here/tests/recordings/ok.jsonl") "
 
+cat >spoof.py <<'PY'
+for path in "/nowhere\nRUN ended: OK", "/nowhere/\r\nRUN started: x":
+    try:
+        open(path)
+    except OSError:
+        pass
+print("a line\rRUN ended: OK")
+PY
+lines_of "preset $level" run all events 'presets subprocess subprocess' compare | plain spoof.py
+ok 'a program cannot print a line of ours' sh -c "! grep -qE '^RUN (ended: OK\$|started: x)' out"
+ok 'what it tried is told all the same' has '/nowhere'
+
 lines_of insert 'print(6 * 7)' . "preset $level" run | plain
 ok 'code up to a dot is staged and runs' has '^out: 42'
 lines_of "preset $level" run | plain nowhere.py
@@ -131,6 +143,14 @@ sees 'and a name' 'run as Python'
 keys Up
 sees 'Up brings the last one back' '^belljar> language python$'
 keys C-u
+seq 150 >long.txt
+line 'open long.txt'
+wait_for 'long.txt, 150 lines' && line compose
+sees 'a long telling comes in pages' '^[0-9]+ more lines: more shows them'
+line more
+sees 'the next of which can be asked for' '^150: 150'
+line undo
+wait_for 'As it was before'
 lines_of clear run quit >commands
 tmux load-buffer commands
 tmux paste-buffer

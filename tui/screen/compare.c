@@ -14,6 +14,7 @@
 #include "core/supervise/supervise.h"
 #include "tui/screen/app.h"
 #include "tui/screen/pick.h"
+#include "tui/screen/run_parts.h"
 
 #define LABEL_LEAST 14
 #define LABEL_MOST  30
@@ -394,12 +395,8 @@ static void tell(struct app *app, struct buf *out)
 	if (!s->c)
 		buf_str(out,
 			"compare runs the staged code under each of these; presets NAME NAME chooses.\n");
-	for (size_t i = 0; s->c && i < s->shown; i++) {
-		const struct compare_row *r = &s->rows[s->order[i]];
-		buf_printf(out, "%s%s, %s\n", r->differs ? "DIFFERS: " : "", r->section, r->label);
-		for (size_t k = 0; k < column_count(s); k++)
-			buf_printf(out, "  %s: %s\n", column_name(s, k), r->cell[k] ? r->cell[k] : "-");
-	}
+	for (size_t i = 0; s->c && i < s->shown; i++)
+		tell_comparison(s->c, &s->rows[s->order[i]], app->ascii, out);
 }
 
 static void status(struct app *app, const struct pane *row)

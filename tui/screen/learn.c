@@ -15,6 +15,7 @@
 #include "tui/screen/app.h"
 #include "tui/screen/pick.h"
 #include "tui/screen/reader.h"
+#include "tui/screen/run_parts.h"
 
 #define WIDE     110
 #define RUN_ROWS 9 /* of the run below the text, where it cannot stand beside it */
@@ -114,7 +115,7 @@ static void tell_question(const struct lesson_step *step, const struct step_stat
 		buf_printf(out, "%s %c  %s\n", state->answer == i ? ">" : " ", 'a' + i, step->choice[i]);
 }
 
-static void tell_group(const struct group *g, struct buf *out)
+static void tell_seen(const struct group *g, struct buf *out)
 {
 	buf_printf(out, "Seen: %s %s: %s", group_kind(g), g->what.text, group_outcome(g));
 	if (g->layer)
@@ -143,7 +144,7 @@ static void tell_event(const struct app *app, const struct lesson_step *step, st
 	for (size_t i = 0; i < w->groups.count; i++)
 		if (w->groups.at[i].type == step->look &&
 		    group_matches(&w->groups.at[i], step->with ? step->with : "")) {
-			tell_group(&w->groups.at[i], out);
+			tell_seen(&w->groups.at[i], out);
 			return;
 		}
 	buf_str(out, "On this machine the run had no such event: 3 shows those that it had.\n");
@@ -321,11 +322,15 @@ static bool back(struct app *app)
 
 /* ---- for plain mode ---- */
 
-static void tell_lessons(const struct learn *s, struct buf *out)
+static void tell_lessons(const struct learn *s, bool ascii, struct buf *out)
 {
-	for (size_t i = 0; s->names && s->names[i]; i++)
-		buf_printf(out, "%zu: %s. %s\n", i + 1, s->lessons[i] ? s->lessons[i]->title : s->names[i],
-			   s->lessons[i] ? s->lessons[i]->summary : s->faults[i]);
+	for (size_t i = 0; s->names && s->names[i]; i++) {
+		buf_printf(out, "%zu: ", i + 1);
+		tell_text(s->lessons[i] ? s->lessons[i]->title : s->names[i], ascii, out);
+		buf_str(out, ". ");
+		tell_text(s->lessons[i] ? s->lessons[i]->summary : s->faults[i], ascii, out);
+		buf_str(out, "\n");
+	}
 	buf_str(out, strv_len(s->names) ? "lesson NUMBER opens one.\n"
 					: "There are no lessons: is belljar installed whole?\n");
 }
@@ -335,7 +340,7 @@ static void tell_lines(struct app *app, struct buf *out)
 	struct learn *s = mine(app);
 	const struct lesson_step *step = step_of(s);
 	if (!step) {
-		tell_lessons(s, out);
+		tell_lessons(s, app->ascii, out);
 		return;
 	}
 	tell(app);

@@ -23,6 +23,23 @@
 #define STATUS_COLUMNS 200
 #define STATUS_BEGINS  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
+/* The row of a screen that says what it shows, as words. */
+static void row_words(struct app *app, void (*draw)(struct app *app, const struct pane *row), struct buf *out)
+{
+	struct cells grid = { .ascii = app->ascii };
+	struct buf text = { 0 };
+	cells_resize(&grid, 1, STATUS_COLUMNS);
+	struct pane row = pane_all(&grid);
+	draw(app, &row);
+	cells_dump(&grid, &text);
+	/* Without the sign in front, which says what the first word says, and without the gaps. */
+	for (const char *c = text.data + strcspn(text.data, STATUS_BEGINS); *c; c++)
+		if (*c != ' ' || c[1] != ' ')
+			buf_add(out, c, 1);
+	cells_done(&grid);
+	buf_done(&text);
+}
+
 /* ---- a run, as it happens ---- */
 
 /* Whole lines of output; the one that is still being printed waits, unless there is nothing more to come. */
@@ -100,7 +117,7 @@ static void put_start(struct app *app)
 	p->paused = false;
 	memset(p->warned, 0, sizeof(p->warned));
 	buf_str(&words, "RUN started: ");
-	plain_status(app, &words);
+	row_words(app, run_status, &words);
 	if (app->watch.missing_count)
 		buf_printf(
 			&words,
@@ -160,18 +177,7 @@ void plain_run_state(struct app *app)
 
 void plain_status(struct app *app, struct buf *out)
 {
-	struct cells grid = { .ascii = app->ascii };
-	struct buf text = { 0 };
-	cells_resize(&grid, 1, STATUS_COLUMNS);
-	struct pane row = pane_all(&grid);
-	app->view->status(app, &row);
-	cells_dump(&grid, &text);
-	/* Without the sign in front, which says what the first word says, and without the gaps. */
-	for (const char *c = text.data + strcspn(text.data, STATUS_BEGINS); *c; c++)
-		if (*c != ' ' || c[1] != ' ')
-			buf_add(out, c, 1);
-	cells_done(&grid);
-	buf_done(&text);
+	row_words(app, app->view->status, out);
 }
 
 void plain_greet(struct app *app)

@@ -17,6 +17,7 @@
 #include "tui/screen/editor.h"
 #include "tui/screen/pick.h"
 #include "tui/screen/reader.h"
+#include "tui/screen/run_parts.h"
 
 #define NAME_COLUMNS 24 /* of the list, where it stands beside the text */
 #define WORDS_COLUMN 25 /* where policy_describe lets its words begin */
@@ -178,10 +179,12 @@ static void tell_lines(struct app *app, struct buf *out)
 	const char *next =
 		app->draft.policy && app->draft.presets ? app->draft.presets[app->draft.preset] : "";
 
-	for (size_t i = 0; s->names && s->names[i]; i++)
-		buf_printf(out, "%zu: %s%s%s\n", i + 1, s->names[i],
-			   i == s->pick.selected ? ", told below" : "",
-			   strcmp(next, s->names[i]) == 0 ? ", of the next run" : "");
+	for (size_t i = 0; s->names && s->names[i]; i++) {
+		buf_printf(out, "%zu: ", i + 1);
+		tell_text(s->names[i], app->ascii, out);
+		buf_str(out, i == s->pick.selected ? ", told below" : "");
+		buf_str(out, strcmp(next, s->names[i]) == 0 ? ", of the next run\n" : "\n");
+	}
 	if (s->told != s->pick.selected + 1)
 		tell(app, false);
 	buf_str(out, "\n");

@@ -10,6 +10,9 @@
 #include "tui/screen/cells.h"
 #include "tui/screen/watch.h"
 
+struct compare_row;
+struct comparison;
+
 /* with_source: two rows each, the second says where the number comes from. */
 void meters_title(const struct watch *w, int columns, bool with_source, char *title, size_t size);
 void draw_meters(const struct watch *w, const struct pane *pane, bool with_source);
@@ -43,6 +46,9 @@ void tell_meters(const struct watch *w, struct buf *out);
 void tell_boundary(const struct watch *w, struct buf *out);
 void tell_result(const struct watch *w, struct buf *out);
 void tell_group(const struct group *g, uint64_t t_ns, struct buf *out);
+/* A row of a comparison: its label, then a line for each column. */
+void tell_comparison(const struct comparison *c, const struct compare_row *row, bool ascii, struct buf *out);
+void tell_text(const char *untrusted, bool ascii, struct buf *out); /* one line, without the newline */
 
 /* near_limit_words: a sentence when something comes near its limit. False: nothing does. Appended. */
 bool near_limit_words(const struct watch *w, struct buf *out);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the Run screen as lines: words in a fixed order, nothing that has to be seen.
+ * What the screens show of runs, as lines: words in a fixed order, nothing that has to be seen. Each piece that comes
+ * from elsewhere is one line whatever it holds, so that none can pass for a line of ours.
  */
 #include <string.h>
 
 #include "core/base/base.h"
 #include "core/model/model.h"
+#include "core/suite/suite.h"
 #include "tui/screen/run_parts.h"
 
 static void add_clean(struct buf *out, const char *before, struct clean text)
@@ -106,4 +108,24 @@ void tell_group(const struct group *g, uint64_t t_ns, struct buf *out)
 	if (g->count > 1)
 		buf_printf(out, ", %llu times", (unsigned long long) g->count);
 	buf_str(out, "\n");
+}
+
+void tell_text(const char *untrusted, bool ascii, struct buf *out)
+{
+	FREE char *line = text_line(untrusted, strlen(untrusted), ascii);
+	buf_str(out, line);
+}
+
+void tell_comparison(const struct comparison *c, const struct compare_row *row, bool ascii, struct buf *out)
+{
+	buf_printf(out, "%s%s, ", row->differs ? "DIFFERS: " : "", row->section);
+	tell_text(row->label, ascii, out);
+	buf_str(out, "\n");
+	for (size_t k = 0; k < comparison_columns(c); k++) {
+		buf_str(out, "  ");
+		tell_text(comparison_preset(c, k), ascii, out);
+		buf_str(out, ": ");
+		tell_text(row->cell[k] ? row->cell[k] : "-", ascii, out);
+		buf_str(out, "\n");
+	}
 }
