@@ -71,6 +71,19 @@ lines_of "preset $level" run all events 'presets subprocess subprocess' compare 
 ok 'a program cannot print a line of ours' sh -c "! grep -qE '^RUN (ended: OK\$|started: x)' out"
 ok 'what it tried is told all the same' has '/nowhere'
 
+printf '[preset]\nname = asking\nextends = %s\n[limits]\nwall = 60s\n[syscalls]\non_denied = ask\n' "$level" \
+    >"$HOME/.config/belljar/presets/asking.ini"
+cat >traces.py <<'PY'
+import ctypes, errno
+c = ctypes.CDLL(None, use_errno=True)
+for _ in range(2): # of a process that is not there: ESRCH is the kernel's own word
+    c.ptrace(16, 999999, 0, 0)
+    print("it said", errno.errorcode[ctypes.get_errno()])
+PY
+lines_of 'preset asking' run 'wait ASK: it waits' allow-once 'wait ASK: it waits' deny | plain traces.py
+ok 'a call that waits is announced, and answered' has '^out: it said ESRCH'
+ok 'each of them, though they are alike' has '^out: it said EPERM'
+
 lines_of insert 'print(6 * 7)' . "preset $level" run | plain
 ok 'code up to a dot is staged and runs' has '^out: 42'
 lines_of "preset $level" run | plain nowhere.py
