@@ -142,11 +142,20 @@ static bool memory_seen(const pid_t *hosts, size_t k)
 	return false;
 }
 
-static uint64_t page_tables_kib(const struct tree *t, const char *folder)
+/* Adds the page tables, which no two memories share. Parts are told by a walk of them: where they are larger than what
+ * they lead to, the run could keep us walking all day, and what is resident counts whole. Returns whether it did. */
+static bool add_tables(const struct tree *t, const char *folder, struct tree_memory *ret)
 {
 	char path[TREE_FOLDER + 8], text[4096];
 	snprintf(path, sizeof(path), "%s/status", folder);
-	return file_read_small(t->proc_fd, path, text, sizeof(text)) > 0 ? kib_after(text, PAGE_TABLES) : 0;
+	if (file_read_small(t->proc_fd, path, text, sizeof(text)) <= 0)
+		return false;
+	uint64_t tables = kib_after(text, PAGE_TABLES), anonymous = kib_after(text, "\nRssAnon:"),
+		 shmem = kib_after(text, "\nRssShmem:");
+	bool sparse = anonymous + shmem < tables;
+	ret->anonymous_kib += tables + (sparse ? anonymous : 0);
+	ret->shmem_kib += sparse ? shmem : 0;
+	return sparse;
 }
 
 /* A process that made itself undumpable, or runs a program that its user may not read, hides its parts, but not how
@@ -167,12 +176,24 @@ uint64_t kib_after(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
+static void add_parts(const struct tree *t, const char *folder, struct tree_memory *ret)
+{
+	char path[TREE_FOLDER + 16], text[2048];
+	snprintf(path, sizeof(path), "%s/smaps_rollup", folder);
+	if (file_read_small(t->proc_fd, path, text, sizeof(text)) <= 0) {
+		ret->anonymous_kib += resident_kib(t, folder);
+		return;
+	}
+	ret->anonymous_kib += kib_after(text, "\nPss_Anon:");
+	ret->shmem_kib += kib_after(text, "\nPss_Shmem:");
+}
+
 void tree_memory(const struct tree *t, struct memfds *f, struct tree_memory *ret)
 {
 	pid_t *hosts = host_numbers(t);
 	*ret = (struct tree_memory){ 0 };
 	for (size_t k = 0; k < t->count; k++) {
-		char folder[TREE_FOLDER], path[TREE_FOLDER + 16], text[2048];
+		char folder[TREE_FOLDER], path[32];
 		snprintf(path, sizeof(path), "%d/stat", t->pids[k]);
 		bool first_gone = state_of(t->proc_fd, path) == 'Z';
 		if (first_gone)
@@ -180,14 +201,8 @@ void tree_memory(const struct tree *t, struct memfds *f, struct tree_memory *ret
 		if (tree_ours(t, t->pids[k]) || memory_seen(hosts, k))
 			continue;
 		tree_folder(t, t->pids[k], first_gone, folder);
-		ret->anonymous_kib += page_tables_kib(t, folder);
-		snprintf(path, sizeof(path), "%s/smaps_rollup", folder);
-		if (file_read_small(t->proc_fd, path, text, sizeof(text)) <= 0) {
-			ret->anonymous_kib += resident_kib(t, folder);
-			continue;
-		}
-		ret->anonymous_kib += kib_after(text, "\nPss_Anon:");
-		ret->shmem_kib += kib_after(text, "\nPss_Shmem:");
+		if (!add_tables(t, folder, ret))
+			add_parts(t, folder, ret);
 		if (f)
 			memfds_mapped_by(f, t->proc_fd, folder);
 	}
