@@ -180,7 +180,9 @@ static int subprocess_start(const struct launch *l, struct instance *ret, struct
 	};
 	if ((r = seccomp_compile(&i->want, &filter, e)) >= 0 && (r = child_start(i, &c, e)) >= 0 &&
 	    (r = child_await(i, e)) >= 0) {
-		instance_layer(i, "mount-ns", STATE_OFF, "", "the host's files, with the target's rights");
+		instance_layer(i, "mount-ns", STATE_OFF, "",
+			       gives(l) ? "the host's files, with the target's rights"
+					: "the host's files, with your own rights: recordings among them");
 		instance_layer(i, "pid-ns", STATE_OFF, "",
 			       "the host's processes can be seen; its shared memory, semaphores and queues "
 			       "are the run's too, and what is made there stays");

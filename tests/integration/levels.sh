@@ -55,6 +55,8 @@ walk() { # LEVEL with|without
 			like "$level $which: $name: preset show says" "$(tr -s ' ' <<<"$shown")" "^$name ${want# }"
 		fi
 	done < <(table)
+	[ "$level" = namespaces ] || [ "$(id -u)" = 0 ] || like "$level $which: that the target is the person is said" \
+		"$(got '[l["detail"] for l in o["layers"] if l["name"] == "mount-ns"]')" 'your own rights: recordings'
 	[ "$level" = namespaces ] || like "$level $which: what a run leaves between processes is said" \
 		"$(got '[l["detail"] for l in o["layers"] if l["name"] == "pid-ns"]')" 'queues are the run.s too'
 	is "$level $which: both name the same layers" \
