@@ -29,7 +29,7 @@ keys r
 sees 'with: a terminal' 'tty: True'
 sees 'as large as the screens' 'size 24 80'
 keys I
-wait_for ':send '
+wait_for '^ :send *$'
 line 'stressed'
 sees 'a line that is sent is heard' 'heard desserts'
 tmux resize-window -x 100 -y 30
