@@ -67,7 +67,7 @@ struct view {
 	bool (*key)(struct app *app, uint32_t key); /* before the key table; NULL: none wanted */
 	void (*paste)(struct app *app, const char *text, size_t len,
 		      const char *arrival); /* NULL: not here */
-	/* what it shows, as lines for plain mode: appended, ends with a newline; NULL: it cannot be told */
+	/* what it shows, as lines for plain mode: scrubbed, appended, ends with a newline */
 	void (*tell)(struct app *app, struct buf *out);
 	bool (*busy)(const struct app *app); /* something of its own runs; NULL: nothing ever does */
 	void (*done)(

@@ -262,6 +262,35 @@ static bool back(struct app *app)
 	return open;
 }
 
+static void tell_one(const struct app *app, const struct attacks *s, size_t attack, size_t preset,
+		     struct buf *out)
+{
+	size_t i = attacks_cell(s, attack, preset);
+	const struct cell *c = &s->cells[i];
+	bool known = s->states[i] == CELL_KNOWN;
+	struct clean level = clean_str(s->presets[preset], app->ascii);
+	struct clean evidence = clean_str(known ? c->evidence : "", app->ascii);
+
+	buf_printf(out, "%s under %s: %s%s%s\n", s->manifest->attacks[attack].title, level.text,
+		   known ? cell_verdict_name(c->verdict) : "not run", evidence.len ? "; " : "",
+		   evidence.text);
+	clean_free(&level);
+	clean_free(&evidence);
+}
+
+/* The matrix as lines, a cell each. */
+static void tell_all(struct app *app, struct buf *out)
+{
+	struct attacks *s = attacks_state(app);
+
+	for (size_t a = 0; s->manifest && a < s->manifest->attack_count; a++)
+		for (size_t p = 0; p < strv_len(s->presets); p++)
+			tell_one(app, s, a, p, out);
+	struct clean fault = clean_str(s->fault, app->ascii);
+	buf_printf(out, "%s\n", s->fault ? fault.text : "attack-all runs the suite. Not run is not safe.");
+	clean_free(&fault);
+}
+
 /* ---- what can be done ---- */
 
 static bool ready(struct app *app)
@@ -448,5 +477,6 @@ const struct view attacks_view = {
 	.find = find,
 	.back = back,
 	.busy = busy,
+	.tell = tell_all,
 	.done = attacks_done,
 };

@@ -111,10 +111,7 @@ void plain_tell(struct app *app)
 	struct plain *p = app->plain;
 	p->rest.len = 0;
 	plain_status(app, &p->rest);
-	if (app->view->tell)
-		app->view->tell(app, &p->rest);
-	else
-		buf_printf(&p->rest, "%s is told by the screens alone.\n", app->view->title);
+	app->view->tell(app, &p->rest);
 	if (p->rest.len)
 		put_page(app);
 }
