@@ -136,6 +136,17 @@ static bool known(struct notify *n, bool waited)
 	return waited;
 }
 
+/* Of one in a flood that is only counted: no planted word gets out behind it. */
+static void go_on_counted(struct notify *n)
+{
+	if (n->v->inst.canary.nonce[0]) {
+		look_early(n);
+		(void) known(n, go_on(n));
+	} else {
+		go_on(n);
+	}
+}
+
 static bool look(struct notify *n)
 {
 	look_early(n);
@@ -330,7 +341,7 @@ static void on_exec(struct notify *n)
 {
 	if (group_skip(&n->v->groups, EVENT_EXEC)) { /* a loop of them that fail */
 		n->who[(uint32_t) n->req.pid % WHO_SLOTS].host = 0;
-		go_on(n);
+		go_on_counted(n);
 		return;
 	}
 	look_early(n);
@@ -354,7 +365,7 @@ static void on_exec(struct notify *n)
 static void on_file(struct notify *n)
 {
 	if (group_skip(&n->v->groups, EVENT_FILE)) { /* a flood costs the target no more than it must */
-		go_on(n);
+		go_on_counted(n);
 		return;
 	}
 	struct prediction p;
