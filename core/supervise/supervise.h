@@ -40,7 +40,8 @@ int run_stop(struct run *r, uint64_t grace_ns); /* SIGTERM, then SIGKILL after t
 int run_pause(struct run *r, bool on);
 /* run_answer: to an ask event, which only a launch with `answers` brings. decision: enum decision. */
 int run_answer(struct run *r, uint64_t id, int decision);
-int run_resize(struct run *r, uint32_t rows, uint32_t columns); /* of the target's terminal, where it has one */
+int run_resize(struct run *r, uint32_t rows,
+	       uint32_t columns);                            /* of the target's terminal, where it has one */
 int run_stdin(struct run *r, const void *bytes, size_t len); /* 0 bytes: end of file */
 
 /* run_free: stops the run if it lives, waits for its supervisor, and leaves nothing. Accepts NULL, returns NULL. */

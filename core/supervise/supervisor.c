@@ -300,7 +300,8 @@ static void on_sync(void *arg, uint32_t events)
 			if (v->meter.written_whole)
 				v->meter.written = m.written; /* of all that process 1 reaped */
 			v->ended_ns = now_ns();
-			meter_read(&v->meter, &v->inst); /* all but process 1 is reaped, whose end takes long */
+			meter_read(&v->meter,
+				   &v->inst); /* all but process 1 is reaped, whose end takes long */
 			v->meter_last = true;
 		}
 	}

@@ -222,8 +222,8 @@ struct output {
 	char room[CANARY_NONCE + (64 << 10)]; /* of one read, behind the end of the one before */
 };
 int output_start(struct supervisor *v, struct err *e);
-void output_pace(struct supervisor *v);   /* each round of the loop */
-void output_tick(struct supervisor *v);   /* tells what was counted since the last one */
+void output_pace(struct supervisor *v); /* each round of the loop */
+void output_tick(struct supervisor *v); /* tells what was counted since the last one */
 /* output_copied: what leaves in files, when the run is dead and its streams are at their end; as struct collector asks. */
 void output_copied(void *arg, bool begins, const char *bytes, size_t len);
 void output_finish(struct supervisor *v); /* every process is gone: what is left in the pipes, then no more */

@@ -88,7 +88,8 @@ static const char *const examples[] = {
 	"{\"seq\":34,\"t\":0.802,\"type\":\"alert\",\"kind\":\"canary\",\"detail\":\"planted credential seen "
 	"in stdout\"}",
 	"{\"seq\":35,\"t\":0.810,\"type\":\"ask\",\"id\":3,\"call\":\"ptrace\",\"deadline\":10.0}",
-	"{\"seq\":35,\"t\":0.811,\"type\":\"ask\",\"id\":4,\"pid\":4,\"command\":\"python3\",\"call\":\"ptrace\","
+	"{\"seq\":35,\"t\":0.811,\"type\":\"ask\",\"id\":4,\"pid\":4,\"command\":\"python3\",\"call\":"
+	"\"ptrace\","
 	"\"args\":{\"request\":\"PTRACE_ATTACH\",\"pid\":1},\"rule\":\"default:debug\",\"deadline\":10.0,"
 	"\"answers\":[\"deny\",\"once\",\"run\"]}",
 	"{\"seq\":36,\"t\":2.1,\"type\":\"answer\",\"id\":3,\"decision\":\"deny\",\"by\":\"person\"}",

@@ -36,7 +36,9 @@ static void test_words_keep_their_column(void **state)
 	(void) state;
 	reader_set(&r, text, strlen(text), false);
 	FREE char *picture = drawn(&r, 8, 26, 10);
-	assert_non_null(strstr(picture, " Head\n label     words that are\n           longer than\n           the pane is\n"));
+	assert_non_null(
+		strstr(picture,
+		       " Head\n label     words that are\n           longer than\n           the pane is\n"));
 	assert_non_null(strstr(picture, "\n plain\n"));
 	assert_null(strchr(picture, '\033'));
 	reader_done(&r);

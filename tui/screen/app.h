@@ -136,11 +136,11 @@ struct app {
 	struct playback *playback; /* NULL: no recording is open */
 	uint64_t run_began_ns;
 	unsigned run_number;
-	bool tty;    /* the next run gets a terminal of its own */
-	int send_fd; /* the pipe that is typed into; -1: none */
+	bool tty;                    /* the next run gets a terminal of its own */
+	int send_fd;                 /* the pipe that is typed into; -1: none */
 	uint64_t asked_id, asked_ns; /* the question that is shown, and since when */
 	uint64_t warned_of;          /* hash of the event whose grant was warned of; 0: none */
-	bool stopping, interrupted; /* interrupted: the last key was ^C with no run */
+	bool stopping, interrupted;  /* interrupted: the last key was ^C with no run */
 	struct script *script;
 	const char *screen_file; /* of :save-display in tests; NULL */
 };

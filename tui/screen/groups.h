@@ -25,8 +25,8 @@ struct group {
 	struct clean who;  /* "python3[4]", the first one */
 	struct clean why;  /* "EPERM by default:debug"; may be empty */
 	struct clean call; /* the bare name of the call; may be empty */
-	char *path;        /* of a file, as it came, for a preset and never for a screen; NULL: none, or too long */
-	bool hidden;       /* the person does not want to see it */
+	char *path;  /* of a file, as it came, for a preset and never for a screen; NULL: none, or too long */
+	bool hidden; /* the person does not want to see it */
 };
 
 #define RAW_MAX 4096

@@ -15,7 +15,20 @@
 #include "tui/screen/app.h"
 #include "tui/screen/keydoc.h"
 
-enum { GUARD_FD = 1, COLOR, ASCII, SCRIPT, REPLAY, SIZE, DUMP, DUMP_ROLES, SCREEN, PLAIN, HELP_MAN, HELP_README };
+enum {
+	GUARD_FD = 1,
+	COLOR,
+	ASCII,
+	SCRIPT,
+	REPLAY,
+	SIZE,
+	DUMP,
+	DUMP_ROLES,
+	SCREEN,
+	PLAIN,
+	HELP_MAN,
+	HELP_README
+};
 
 /* clang-format off */
 static const struct option options[] = {
@@ -58,7 +71,7 @@ int main(int argc, char **argv)
 {
 	const char *no_color = getenv("NO_COLOR");
 	struct app_options o = { .guard_fd = -1, .color = !no_color || !*no_color };
-	void (*document)(struct buf *out) = NULL;
+	void (*document)(struct buf * out) = NULL;
 	int option;
 	(void) setlocale(LC_CTYPE, ""); /* not LC_ALL: numbers in JSON and presets have a point */
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)

@@ -33,7 +33,7 @@ struct meter {
 	struct clean source;
 };
 
-struct asked { /* a call of the run that stands still until it is answered */
+struct asked {                 /* a call of the run that stands still until it is answered */
 	uint64_t id, until_ns; /* until_ns: on the run's own clock */
 	struct clean words;    /* "python3[4] ptrace(PTRACE_ATTACH, 1)" */
 	char call[32];         /* its bare name */
