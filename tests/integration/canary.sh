@@ -42,7 +42,7 @@ test_alerts() {
 	.kube/config seen in stdout|[(os.write(1, c.encode()), time.sleep(0.002)) for c in word(".kube/config") + "\\n"]
 	.npmrc seen in an argument of execve|os.execv("/bin/true", ["true", "--token=" + word(".npmrc")])
 	.pypirc seen in an argument of openat|os.path.exists("/tmp") and os.open("/tmp/" + word(".pypirc"), os.O_CREAT)
-	.env seen in an argument of open|import ctypes; c = ctypes.CDLL(None); [c.syscall(2, b"/none/%d" % k, 0) for k in range(1500)]; c.syscall(2, ("/" + word(".env")).encode(), 0)
+	.env seen in an argument of open|import ctypes; c = ctypes.CDLL(None); [c.syscall(2, b"/none/%d" % k, 0) for k in range(3000)]; c.syscall(2, ("/" + word(".env")).encode(), 0)
 	.git-credentials seen in an argument of connect|import socket; socket.socket(socket.AF_UNIX).connect_ex("/tmp/" + word(".git-credentials"))
 	TXT
 	python "$level" 'import base64, subprocess
