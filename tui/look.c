@@ -150,7 +150,15 @@ int look_refuse(const struct look *look, const struct err *e)
 
 int look_print(const char *text)
 {
-	return write_all(STDOUT_FILENO, text, strlen(text)) < 0 ? STATUS_CANNOT : STATUS_OK;
+	int r = write_all(STDOUT_FILENO, text, strlen(text));
+
+	return r < 0 ? look_unwritten(-r) : STATUS_OK;
+}
+
+int look_unwritten(int code)
+{
+	fprintf(stderr, "belljar: cannot write to standard output: %s\n", strerror(code));
+	return STATUS_CANNOT;
 }
 
 int look_usage(const struct command *const *commands)

@@ -6,6 +6,8 @@
 
 #include "core/base/base.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct command *const commands[] = { &command_run,     &command_attack,
@@ -29,7 +31,8 @@ static int dispatch(const struct command *c, struct look *look, int argc, char *
 		return look_refuse(look, &e);
 	if (c->help && argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		return look_print(c->help);
-	return c->main(look, argc, argv);
+	int status = c->main(look, argc, argv);
+	return fflush(stdout) == 0 && !ferror(stdout) ? status : look_unwritten(errno);
 }
 
 int main(int argc, char **argv)

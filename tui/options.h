@@ -89,6 +89,7 @@ bool look_rewrites(const struct look *look);
 /* look_print: to standard output. look_usage: `belljar --help`, with the summaries of a NULL-ended table. Both return
  * the exit status: a full or closed standard output is no success. */
 int look_print(const char *text);
+int look_unwritten(int code); /* says that standard output did not take it all, and why. STATUS_CANNOT */
 int look_usage(const struct command *const *commands);
 
 /*

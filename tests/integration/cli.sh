@@ -223,7 +223,11 @@ for command in run replay; do
 done
 like 'the version' "$(belljar --version)" '^belljar [0-9]+\.[0-9]+'
 like 'the usage lists the subcommands' "$(belljar --help)" '^  run '
-belljar --help >/dev/full 2>/dev/null
-is 'a full standard output is no success' "$?" 125
+for words in --help 'preset list' 'preset show subprocess' doctor; do
+	# shellcheck disable=SC2086 # words
+	said=$(belljar $words 2>&1 >/dev/full)
+	is "$words: a full standard output is no success" "$?" 125
+	like 'and is said' "$said" 'cannot write to standard output: No space left on device'
+done
 is 'no run of these left a recording' "$(find "$HOME/.local/state/belljar" -name '*.jsonl' 2>/dev/null | wc -l)" 0
 plan_end

@@ -57,4 +57,6 @@ done
 belljar compare missing.py >/dev/null 2>errors </dev/null
 is 'a file that is not there: status' $? 125
 like 'a file that is not there: its name' "$(cat errors)" 'missing.py'
+timeout 60 "$BELLJAR" compare -p subprocess,namespaces -c pass >/dev/full 2>/dev/null
+is 'a full standard output is no success' "$?" 125
 plan_end

@@ -248,7 +248,7 @@ static void put_row(const struct table *t, const char *sign, const char *label, 
 		free(lines[k]);
 }
 
-static void print_table(const struct session *s)
+static int print_table(const struct session *s)
 {
 	const struct compare_row *rows;
 	struct buf out = { 0 };
@@ -273,8 +273,9 @@ static void print_table(const struct session *s)
 		buf_printf(&out,
 			   "\n%zu files were opened, or are nowhere, under each alike: -v shows them.\n",
 			   quiet);
-	(void) look_print(out.data);
+	int status = look_print(out.data);
 	buf_done(&out);
+	return status;
 }
 
 static int report(struct session *s)
@@ -284,13 +285,11 @@ static int report(struct session *s)
 
 	for (size_t k = 0; k < strv_len(s->presets); k++)
 		all &= comparison_ran(s->c, k);
-	if (!s->q->json) {
-		print_table(s);
-		return all ? STATUS_OK : STATUS_NO;
+	if (s->q->json) {
+		comparison_json(s->c, &json);
+		buf_str(&json, "\n");
 	}
-	comparison_json(s->c, &json);
-	buf_str(&json, "\n");
-	int status = look_print(json.data);
+	int status = s->q->json ? look_print(json.data) : print_table(s);
 	buf_done(&json);
 	return status != STATUS_OK ? status : all ? STATUS_OK : STATUS_NO;
 }
