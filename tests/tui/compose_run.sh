@@ -107,4 +107,24 @@ ok 'q leaves it' wait_until sane
 line "$BELLJAR replay nowhere.jsonl; echo status=\$?"
 sees 'one that is not there is said' 'nowhere.jsonl'
 sees 'with status 125' '^status=125'
+
+cat >editor <<'SH'
+#!/bin/sh
+trap : INT
+echo 'editing'
+read -r line
+kill -TSTP $$
+echo 'print("edited")' >"$1"
+SH
+chmod +x editor
+terminal 80 24
+line "EDITOR=$scratch/editor $BELLJAR hello.py"
+wait_for 'STAGED'
+keys e
+wait_for 'editing'
+keys C-c
+keys Enter
+sees 'a ^C in an editor is for it alone, and stopped it goes on' 'print."edited".'
+keys q
+ok 'and belljar goes on until q' wait_until sane
 plan_end

@@ -498,6 +498,14 @@ void curses_leave(struct curses *c)
 void curses_return(struct curses *c)
 {
 	job_tell_guard(c->o.guard_fd, '1');
+	/* What was typed meanwhile was for whoever had the terminal, though the kernel sent it to us too. */
+	sigset_t typed;
+	sigemptyset(&typed);
+	sigaddset(&typed, SIGINT);
+	sigaddset(&typed, SIGQUIT);
+	sigaddset(&typed, SIGTSTP);
+	while (sigtimedwait(&typed, NULL, &(struct timespec){ 0 }) > 0)
+		;
 	c->away = false;
 	(void) reset_prog_mode();
 	send_mode(c, c->paste_on);

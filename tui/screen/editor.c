@@ -44,8 +44,9 @@ static int spawn_editor(const char *path)
 	int r = posix_spawn(&pid, "/bin/sh", &files, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
-	while (r == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	/* One that stops would leave nobody with the terminal: it goes on at once. */
+	while (r == 0 && (waitpid(pid, &status, WUNTRACED) < 0 ? errno == EINTR : WIFSTOPPED(status)))
+		(void) kill(pid, SIGCONT);
 	return r ? -r : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECHILD;
 }
 
