@@ -48,9 +48,11 @@ static int put_keys(const struct asked *a, const struct pane *keys, int room)
 	char key[16];
 	int column = 0;
 	for (const struct binding *b = bindings; b->views; b++) {
+		if (!key_wanted(a, b)) /* others may have no hint */
+			continue;
 		const char *name = key_spell(b->keys[0], key, sizeof(key));
 		int width = (int) (strlen(name) + strlen(b->hint)) + 3;
-		if (!key_wanted(a, b) || column + width > room)
+		if (column + width > room)
 			continue;
 		int at = pane_put(keys, 0, column + 2, ROLE_KEY, name);
 		pane_put(keys, 0, at + 1, ROLE_TEXT, b->hint);
