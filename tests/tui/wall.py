@@ -325,6 +325,10 @@ def prepare():
               "try:\n\tos.execve('/bin/' + name, [name], {name: name})\nexcept OSError:\n\tpass\n"
               "if os.fork() == 0:\n\tos.execve('/bin/sh', [name, '-c', 'exit 0', name], {name: name})\nos.wait()\n"
               "os.write(1, b'\\33]0;never ended')\n")
+    told = ("compose", "run", "screen run", "events", "show 1", "boundary", "meters", "presets", "describe evil", "lessons",
+            "lesson 1", "screen attacks", f"presets {LEVEL} evil", "compare", "screen compare", f"open {NAME}.py", "compose",
+            "replay evil.jsonl", "screen run", "events", "quit")
+    (SCRATCH / "plain.keys").write_text("".join(f":{c}\n" for c in (f"preset {LEVEL}", *told)))
     for name in ("evil.py", NAME + ".py"):
         (SCRATCH / name).write_text(source)
     (SCRATCH / "random.py").write_text("import os, random\nrandom.seed(1)\nleft = random.randbytes(1000000)\n"
@@ -377,7 +381,10 @@ def cases_of_lines():
     yield Case("run: folders by environment", ["run", "--record", f"/nowhere/{NAME}/x", "evil.py"], "xterm", env=env)
     yield Case("doctor: folders by environment", ["doctor"], "xterm", env=env, expect="")
     yield Case("run: no colours", ["run", "-p", LEVEL, "evil.py"], "xterm", color=False, env={"NO_COLOR": "1"})
-    yield Case("screens: an unknown terminal", ["evil.py"], NAME, color=False)
+    told = ["--script", "plain.keys", "evil.py"]
+    yield Case("plain: an unknown terminal", told, NAME, color=False)
+    yield Case("plain: asked for", ["--plain", *told], "xterm-256color", color=False)
+    yield Case("plain: in ASCII", ["--ascii", *told], "dumb", color=False, ascii_only=True)
 
 
 COMMANDS = {"run", "compare", "replay", "preset", "attack", "doctor"}

@@ -186,7 +186,7 @@ static const char *cell_words(const struct cell *c, int line)
 	if (line == 0)
 		snprintf(words, sizeof(words), "%s%s", well ? "  " : "! ", cell_verdict_name(c->verdict));
 	else
-		snprintf(words, sizeof(words), "  expected %s", expected_word(c));
+		snprintf(words, sizeof(words), " expected %s", expected_word(c));
 	return line == 1 && well ? "" : words;
 }
 

@@ -518,6 +518,11 @@ static void choose(struct app *app, const char *argument)
 	strv_free(names);
 }
 
+static char *recording_name(const struct recording *r) /* anybody's may lack either word */
+{
+	return xprintf("%s under %s", *r->title ? r->title : "?", *r->preset ? r->preset : "?");
+}
+
 /* Another recording beside the one that is open: nothing is run. */
 static void beside(struct app *app, const char *argument)
 {
@@ -536,8 +541,7 @@ static void beside(struct app *app, const char *argument)
 		return;
 	}
 	const struct recording *both[] = { app->playback->recording, other };
-	FREE char *a = xprintf("%s under %s", both[0]->title, both[0]->preset);
-	FREE char *b = xprintf("%s under %s", other->title, other->preset);
+	FREE char *a = recording_name(both[0]), *b = recording_name(other);
 	begin_columns(app, s, (const char *const[]){ a, b, NULL });
 	for (size_t k = 0; k < ARRAY_LEN(both); k++)
 		for (size_t i = 0; i < both[k]->count; i++)

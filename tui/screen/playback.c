@@ -165,16 +165,22 @@ static void set_speed(struct app *app, const char *argument)
 {
 	struct playback *p = app->playback;
 
+	unsigned i = 0;
+
 	if (!playing(app))
 		return;
-	if (strcmp(argument, "+") == 0)
+	while (i < ARRAY_LEN(speeds) && strcmp(speeds[i].name + (argument[0] == 'x' ? 0 : 1), argument) != 0)
+		i++;
+	if (i < ARRAY_LEN(speeds)) {
+		p->speed = i;
+	} else if (strcmp(argument, "+") == 0) {
 		p->speed += p->speed + 1 < ARRAY_LEN(speeds);
-	else if (strcmp(argument, "-") == 0)
+	} else if (strcmp(argument, "-") == 0) {
 		p->speed -= p->speed > 0;
-	else
-		for (unsigned i = 0; i < ARRAY_LEN(speeds); i++)
-			if (strcmp(speeds[i].name + (argument[0] == 'x' ? 0 : 1), argument) == 0)
-				p->speed = i;
+	} else {
+		app_warn(app, "speed takes + or -, or one of x1/4 x1/2 x1 x2 x4 x8 x16.");
+		return;
+	}
 	app_say(app, "Speed %s.", playback_speed(p));
 }
 
@@ -217,6 +223,10 @@ static void denial(struct app *app, const char *argument)
 
 	if (!playing(app))
 		return;
+	if (!back && strcmp(argument, "+") != 0) {
+		app_warn(app, "denial takes + for the next refusal, or - for the one before.");
+		return;
+	}
 	for (size_t i = 0; i < p->recording->count; i++) {
 		const struct event *ev = p->recording->events[i];
 		if (!is_denial(ev))

@@ -225,7 +225,7 @@ static void playback_words(const struct app *app, struct buf *out)
 	if (playback_at_end(p))
 		buf_str(out, "This is a recording: Space plays it, 3 shows its events, 1 its code.");
 	else
-		buf_printf(out, "Recording at %s of %s, %s: Space plays and pauses, [ ] scrub, , . refusals.",
+		buf_printf(out, "Recording at %s of %s, %s: Space plays, [ ] scrub, , . refusals.",
 			   clock_words(p->t_ns, at, sizeof(at)),
 			   clock_words(playback_length(p), of, sizeof(of)), playback_speed(p));
 }
