@@ -7,9 +7,12 @@
 #include "core/base/wire.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "core/base/base.h"
 #include "core/base/err.h"
 #include "core/base/util.h"
 
@@ -215,4 +218,55 @@ int wire_pair(int ret_fds[2], struct err *e)
 	ret_fds[0] = take_fd(&a);
 	ret_fds[1] = take_fd(&b);
 	return 0;
+}
+
+/* ---- over a byte stream ---- */
+
+void wire_stream_put(struct buf *out, const void *frame, size_t len)
+{
+	uint32_t length = (uint32_t) len;
+	buf_add(out, &length, sizeof(length));
+	buf_add(out, frame, len);
+}
+
+ssize_t wire_stream_read(struct wire_stream *s, int fd)
+{
+	ssize_t n;
+	if (!s->space)
+		s->space = xmalloc(WIRE_STREAM_ROOM);
+	if (s->start) {
+		memmove(s->space, s->space + s->start, s->end - s->start);
+		s->end -= s->start;
+		s->start = 0;
+	}
+	if (s->end == WIRE_STREAM_ROOM)
+		return -ENOBUFS; /* a whole frame is in it: it has to be taken first */
+	do
+		n = read(fd, s->space + s->end, WIRE_STREAM_ROOM - s->end);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	s->end += (size_t) n;
+	return n;
+}
+
+ssize_t wire_stream_next(struct wire_stream *s, const void **ret_frame)
+{
+	uint32_t length;
+	if (s->end - s->start < sizeof(length))
+		return -EAGAIN;
+	memcpy(&length, s->space + s->start, sizeof(length));
+	if (length < 2 || length > WIRE_FRAME_MAX)
+		return -EPROTO;
+	if (s->end - s->start - sizeof(length) < length)
+		return -EAGAIN;
+	*ret_frame = s->space + s->start + sizeof(length);
+	s->start += sizeof(length) + length;
+	return (ssize_t) length;
+}
+
+void wire_stream_done(struct wire_stream *s)
+{
+	free(s->space);
+	*s = (struct wire_stream){ 0 };
 }

@@ -58,3 +58,20 @@ int wire_send(int fd, const void *frame, size_t len);
 ssize_t wire_recv(int fd, void *space, size_t size);
 /* wire_pair: a connected pair, both O_CLOEXEC and O_NONBLOCK, with room for at least one WIRE_FRAME_MAX frame. */
 int wire_pair(int ret_fds[2], struct err *e);
+
+/*
+ * Over a byte stream (a virtual serial port, a plain socket): each frame behind its length, a u32.
+ * wire_stream_put: appends one. wire_stream_read: what the descriptor has, up to `room`; more than 0, 0 at its end, or
+ * -errno. wire_stream_next: length of the next whole frame, *ret_frame borrowed until the next read; -EAGAIN: none is
+ * whole yet; -EPROTO: a length that no frame has, and nothing that follows can be used.
+ */
+struct wire_stream {
+	uint8_t *space;
+	size_t start, end;
+};
+#define WIRE_STREAM_ROOM (2 * (WIRE_FRAME_MAX + sizeof(uint32_t)))
+struct buf;
+void wire_stream_put(struct buf *out, const void *frame, size_t len);
+ssize_t wire_stream_read(struct wire_stream *s, int fd);
+ssize_t wire_stream_next(struct wire_stream *s, const void **ret_frame);
+void wire_stream_done(struct wire_stream *s);
