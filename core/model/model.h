@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/model/event.h"
+#include "core/model/image.h"
 #include "core/model/launch.h"
 #include "core/model/lesson.h"
 #include "core/model/need.h"
