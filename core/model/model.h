@@ -7,6 +7,7 @@
 
 #include "core/model/event.h"
 #include "core/model/image.h"
+#include "core/model/inside.h"
 #include "core/model/launch.h"
 #include "core/model/lesson.h"
 #include "core/model/need.h"

@@ -26,129 +26,7 @@
 #define METER_NS  (100 * NS_PER_MS)
 #define MEMORY_NS (20 * NS_PER_MS)
 
-/* Which verb is legal in which state; what is not is ignored, as it crossed with an event that made it moot. */
-static const bool verb_legal[RUN_STATE_MAX][VERB_MAX] = {
-	[RUN_RUNNING] = { [VERB_STOP] = true,
-			  [VERB_PAUSE] = true,
-			  [VERB_RESUME] = true,
-			  [VERB_ANSWER] = true,
-			  [VERB_RESIZE] = true },
-};
-
-/* ---- limits that were met, and killing ---- */
-
-void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt,
-		      ...)
-{
-	char text[200];
-	va_list ap;
-	if (v->limit_told[n])
-		return;
-	v->limit_told[n] = true;
-	va_start(ap, evidence_fmt);
-	vsnprintf(text, sizeof(text), evidence_fmt, ap);
-	va_end(ap);
-	struct event ev = { .type = EVENT_LIMIT,
-			    .basis = basis,
-			    .limit = { .name = limit_kinds[n].name,
-				       .value = v->launch->policy->limit[n],
-				       .evidence = text } };
-	feed_emit(&v->feed, &ev);
-}
-
-static void canary_alert(struct supervisor *v, const char *file, const char *where)
-{
-	FREE char *detail = xprintf("planted %s seen in %s\n", file, where);
-	if (v->canary_told && strstr(v->canary_told, detail))
-		return;
-	FREE char *before = v->canary_told; /* bounded: a line for each file and each kind of place */
-	v->canary_told = xprintf("%s%s", before ? before : "", detail);
-	detail[strlen(detail) - 1] = 0;
-	struct event ev = { .type = EVENT_ALERT, .alert = { .kind = "canary", .detail = detail } };
-	feed_emit(&v->feed, &ev);
-}
-
-void supervisor_canary(struct supervisor *v, const char *where, const char *bytes, size_t len)
-{
-	const char *file;
-	while ((file = canary_find(&v->inst.canary, &bytes, &len)))
-		canary_alert(v, file, where);
-}
-
-/* The first reason is the verdict; what follows from the kill is not. */
-void supervisor_kill(struct supervisor *v, enum verdict why)
-{
-	struct err e;
-	if (v->facts.killed_for == VERDICT_NONE && !v->facts.ended) {
-		v->facts.killed_for = why;
-		v->facts.killed_at_ns = now_ns() - v->feed.start_ns;
-		v->ended_ns = now_ns();
-	}
-	v->state = RUN_STOPPING;
-	notify_deny_all(v, "end of the run");
-	(void) v->inst.backend->stop(&v->inst, true,
-				     &e); /* what it could not do, `end` does again and counts */
-}
-
-static void cancel(struct supervisor *v, const char *by)
-{
-	if (v->facts.killed_for == VERDICT_NONE)
-		v->facts.cancelled_by = by;
-	supervisor_kill(v, VERDICT_CANCELLED);
-}
-
-static void on_grace_over(void *arg)
-{
-	supervisor_kill(arg, VERDICT_CANCELLED);
-}
-
-/* The person's stop: SIGTERM, and the grace later SIGKILL. A target that ends by itself meanwhile was cancelled too. */
-static void stop_by_person(struct supervisor *v, uint64_t grace_ns)
-{
-	struct err e;
-	if (grace_ns == 0 || v->facts.killed_for != VERDICT_NONE) {
-		supervisor_kill(v, VERDICT_CANCELLED);
-		return;
-	}
-	v->facts.killed_for = VERDICT_CANCELLED;
-	v->facts.killed_at_ns = now_ns() - v->feed.start_ns;
-	notify_deny_all(v, "stop of the run"); /* who waits for an answer takes no SIGTERM either */
-	if (v->paused)                         /* a stopped process takes no SIGTERM */
-		(void) v->inst.backend->pause(&v->inst, false, &e);
-	if (v->inst.backend->stop(&v->inst, false, &e) < 0 ||
-	    loop_timer(v->loop, grace_ns, 0, on_grace_over, v, &e) < 0)
-		supervisor_kill(v, VERDICT_CANCELLED);
-}
-
-static void emit_error(struct supervisor *v, const char *text)
-{
-	struct event ev = { .type = EVENT_ERROR, .error = { .text = text, .remedy = "" } };
-	feed_emit(&v->feed, &ev);
-}
-
 /* ---- the front end ---- */
-
-static void on_verb(struct supervisor *v, const struct verb_msg *m)
-{
-	struct err e;
-	if (!verb_legal[v->state][m->verb])
-		return;
-	if (m->verb == VERB_STOP) {
-		stop_by_person(v, m->grace_ns);
-		return;
-	}
-	if (m->verb == VERB_RESIZE) {
-		typing_resize(v, m->rows, m->columns);
-		return;
-	}
-	if (m->verb == VERB_ANSWER) {
-		notify_answer(v, m->id, m->decision, "person");
-		return;
-	}
-	v->paused = m->verb == VERB_PAUSE;
-	if (v->inst.backend->pause(&v->inst, v->paused, &e) < 0)
-		emit_error(v, e.text);
-}
 
 static void on_flush(void *arg)
 {
@@ -185,13 +63,13 @@ static void on_wire(void *arg, uint32_t events)
 			    ? wire_recv(fd, v->verb_space, sizeof(v->verb_space))
 			    : -EAGAIN;
 	if (n > 0 && verb_decode(v->verb_space, (size_t) n, &m, &e) == 0)
-		on_verb(v, &m);
+		supervisor_verb(v, &m);
 	if (n == 0 || (n < 0 && n != -EAGAIN) ||
 	    v->feed.reader_gone) { /* it died or left: nobody watches any more */
 		loop_unwatch_fd(v->loop, fd);
 		v->feed.reader_gone = true;
 		notify_deny_all(v, "end of the front end");
-		cancel(v, "the end of its front end");
+		supervisor_cancel(v, "the end of its front end");
 		return;
 	}
 	wire_watch(v);
@@ -201,7 +79,7 @@ static void on_signal(void *arg, int signo)
 {
 	struct supervisor *v = arg;
 	if (signo == SIGTERM || signo == SIGINT)
-		cancel(v, "a signal to the supervisor");
+		supervisor_cancel(v, "a signal to the supervisor");
 	else if (signo == SIGCHLD)
 		v->reap = true;
 }
@@ -453,7 +331,7 @@ static void collect(struct supervisor *v)
 	const struct collector to = { on_changed, on_passed_over, output_copied, v };
 	struct err e;
 	if (v->inst.backend->collect(&v->inst, v->launch, &to, &e) < 0)
-		emit_error(v, e.text);
+		supervisor_error(v, e.text);
 }
 
 static void last_facts(struct supervisor *v)
@@ -522,14 +400,14 @@ static void finish(struct supervisor *v)
 	struct err e;
 	end_run(v);
 	if (v->facts.setup_code)
-		emit_error(v, v->facts.setup_text);
+		supervisor_error(v, v->facts.setup_text);
 	if (v->inst.backend)
 		v->inst.backend->done(
 			&v->inst); /* before the exit event: whoever has read it finds nothing left */
 	verdict_make(&v->facts, v->inst.limits, &ev, &space);
 	v->state = RUN_DONE;
 	if (v->feed.record && record_flush(v->feed.record) < 0)
-		emit_error(v, "the recording is not whole: its file could not be written");
+		supervisor_error(v, "the recording is not whole: its file could not be written");
 	feed_emit(&v->feed, &ev);
 	if (v->feed.record && record_close(v->feed.record, &e) < 0)
 		(void) e; /* told above, as far as it was known then */

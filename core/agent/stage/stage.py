@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+# What stands in the target's place until there is a Python program to run: an interpreter that has started and imported
+# already, confined as the program will be. It says that it waits, reads the same request as stage.c, and becomes
+# `python3 -u FILE ARGUMENTS...`, as far as a program can tell: __main__, sys.argv, sys.path, the environment, tracebacks,
+# exit statuses. What is not done at its end is the interpreter taking itself apart, which nobody would see: the process
+# ends once its threads, exit functions and buffers are through.
+import sys
+
+
+def wait():
+    import gc
+    import os
+    import struct
+
+    def warm():
+        # Imported ahead, as most programs want some of them and each costs time where instructions are translated.
+        import argparse, asyncio, base64, collections, contextlib, copy, csv, dataclasses, datetime, decimal  # noqa
+        import enum, functools, glob, hashlib, importlib.util, inspect, io, itertools, json, logging, math  # noqa
+        import multiprocessing, operator, pathlib, pickle, platform, queue, random, re, shutil, signal, socket  # noqa
+        import statistics, string, subprocess, tempfile, textwrap, threading, time, traceback, typing  # noqa
+        import urllib.parse, uuid, zlib  # noqa
+
+    def read(count):
+        parts = bytearray()
+        while len(parts) < count:
+            part = os.read(0, count - len(parts))
+            if not part:
+                os._exit(125)
+            parts += part
+        return bytes(parts)
+
+    def request():
+        body = read(struct.unpack("=I", read(4))[0])
+        argc, envc = struct.unpack_from("=II", body)
+        words = body[8:].split(b"\0")
+        return words[0], words[1:1 + argc], words[1 + argc:1 + argc + envc]
+
+    def renew(env):
+        os.environ.clear()
+        for entry in env:
+            name, _, value = entry.partition(b"=")
+            os.environb[name] = value
+        import random
+        import tempfile
+        import time
+        random.seed()  # a clone of a snapshot has the state of all others
+        tempfile._name_sequence = None
+        time.tzset()
+
+    def load(path):
+        with open(path, "rb") as file:
+            source = file.read()
+        return compile(source, os.fsdecode(path), "exec", dont_inherit=True)
+
+    def finish(code):
+        import atexit
+        import threading
+        try:
+            threading._shutdown()
+        finally:
+            atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (AttributeError, OSError, ValueError):
+                pass
+        os._exit(code)
+
+    def status_of(error):
+        code = error.code
+        if code is None:
+            return 0
+        if isinstance(code, int):
+            return code & 0xFF
+        print(code, file=sys.stderr)
+        return 1
+
+    def become(path, argv):
+        main = type(sys)("__main__")
+        sys.modules["__main__"] = main
+        sys.argv = [os.fsdecode(word) for word in argv]
+        sys.path[0] = os.path.dirname(os.fsdecode(path)) or ""
+        vars(main).update(__annotations__={}, __builtins__=__builtins__, __file__=os.fsdecode(path), __cached__=None)
+        return vars(main)
+
+    def die_of_interrupt():
+        import signal
+        sys.stdout.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def run(path, argv):
+        status = 0
+        names = become(path, argv)
+        try:
+            exec(load(path), names)
+        except SystemExit as error:
+            status = status_of(error)
+        except BaseException as error:
+            status = 1
+            # Without the frames of this file: what is shown is the program's.
+            trace = error.__traceback__
+            while trace and trace.tb_frame.f_code.co_filename == __file__:
+                trace = trace.tb_next
+            error.__traceback__ = trace
+            sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
+            sys.excepthook(type(error), error, trace)
+            if isinstance(error, KeyboardInterrupt):
+                die_of_interrupt()
+        finish(status)
+
+    warm()
+    exec(compile("import sys\nsys.stdout.write('')\nx = [i for i in range(3)]\nf'{x!r}'\n", "warm", "exec"), {})
+    gc.collect()
+    gc.freeze()
+    os.write(1, b"waiting\n")
+    cwd, argv, env = request()
+    os.chdir(cwd)
+    renew(env)
+    run(argv[2], argv[2:])  # python3 -u FILE ARGUMENTS...
+
+
+wait()
