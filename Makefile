@@ -60,6 +60,13 @@ FUZZ       := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY     := $(FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%)
 PROBE      := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/probes/*.c))
 BENCH      := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+AGENT_SRC  := $(wildcard core/agent/*.c)
+STAGE_SRC  := $(wildcard core/agent/stage/*.c)
+
+# What a microVM is made of. Nothing of it is needed to build the rest: where a part cannot be had, a line says so, and
+# that level is not available. Every build folder takes the kernel out of the same packages; see .ci/guest-kernel.
+GUEST  := $(BUILD)/guest
+KERNEL := build/kernel
 
 ##@ For everyone
 run: deps-build ## install what is missing, build, open the screens with an example (no terminal: print its timeline)
@@ -72,11 +79,12 @@ test: deps-test ## install what is missing, build, run every test (as root: once
 	$(Q)BUILD='$(BUILD)' tests/run
 
 ##@ Building
-all: $(BUILD)/belljar $(BUILD)/belljar-screens ## build the program
+all: $(BUILD)/belljar $(BUILD)/belljar-screens guest ## build the program
 
-deps: deps-build deps-test ## install the packages that are missing for building and testing
+deps: deps-test ## install the packages that are missing for building and testing, fetch the guest's kernel
 deps-build deps-test: deps-%:
 	$(Q).ci/deps $*
+	$(Q){ .ci/deps guest && .ci/guest-kernel fetch $(KERNEL); } || echo 'deps: so the level microvm is not available here'
 
 tests: $(UNIT) $(REPLAY) $(PROBE) $(BENCH) ## build the tests
 
@@ -87,6 +95,32 @@ $(BUILD)/belljar: $(TUI_OBJ) $(BUILD)/libbelljar.a
 $(BUILD)/belljar-screens: $(SCREEN_OBJ) $(BUILD)/libbelljar.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(CORE_LINK) $(SCREEN_LINK)
+
+# The agent brings its libraries with it, as a guest has none; a sanitizer cannot be brought.
+guest: $(if $(SAN),,$(GUEST)/sums) ## build what a microVM is made of
+
+AGENT_LACKS = $(filter-out -l:%,$(filter -l%,$(CORE_LINK) $(call archive-of,c)))
+$(GUEST)/agent: $(AGENT_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libbelljar.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)if [ -n '$(AGENT_LACKS)' ]; then echo 'guest: no agent; these libraries are not there as archives: $(AGENT_LACKS)'; \
+	    else $(CC) -static -s -Wl,-z,relro,-z,now,-z,noexecstack $(LDFLAGS) -o $@ $^ $(CORE_LINK); fi
+
+$(GUEST)/stage: $(STAGE_SRC) Makefile
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)[ -n '$(AGENT_LACKS)' ] || $(CC) $(LANGUAGE) $(WARNINGS) -Os -static -s -o $@ $(STAGE_SRC)
+
+$(GUEST)/stage.py: core/agent/stage/stage.py
+	$(Q)$(INSTALL) -D -m 644 $< $@
+
+$(GUEST)/release: .ci/guest-kernel $(wildcard $(KERNEL)/*.deb)
+	$(call say,GUEST,$(GUEST)/vmlinux)
+	$(Q).ci/guest-kernel make $(KERNEL) $(GUEST) || :
+
+# By these the program knows the contents without reading them all.
+$(GUEST)/sums: $(addprefix $(GUEST)/,$(AGENT_SRC:core/agent/%.c=%) stage stage.py release)
+	$(Q)cd $(GUEST) && find . -type f ! -name sums | LC_ALL=C sort | xargs sha256sum >sums.new && mv sums.new sums
 
 $(BUILD)/libbelljar.a: $(CORE_OBJ)
 # What a test may link of the face: everything but the two programs' main().
@@ -169,6 +203,8 @@ EXAMPLES = $(shell find examples -type f ! -name '*.pyc')
 install: all ## install below PREFIX (/usr/local), staged below DESTDIR
 	$(INSTALL) -D -m 755 $(BUILD)/belljar $(BIN)/belljar
 	$(INSTALL) -D -m 755 $(BUILD)/belljar-screens $(EXEC)/belljar-screens
+	rm -rf $(EXEC)/guest
+	if [ -f $(GUEST)/sums ]; then cp -R $(GUEST) $(EXEC)/guest && chmod -R u=rwX,go=rX $(EXEC)/guest; fi
 	$(INSTALL) -D -m 644 -t $(SHARE)/presets $(wildcard presets/*.ini)
 	$(INSTALL) -D -m 644 -t $(SHARE)/presets/syscalls $(wildcard presets/syscalls/*)
 	for f in $(EXAMPLES); do $(INSTALL) -D -m 644 $$f $(SHARE)/$$f || exit 1; done
@@ -176,19 +212,19 @@ install: all ## install below PREFIX (/usr/local), staged below DESTDIR
 
 uninstall: ## remove what install put there
 	rm -f $(BIN)/belljar $(EXEC)/belljar-screens $(MAN)/belljar.1
-	rm -rf $(SHARE)
+	rm -rf $(SHARE) $(EXEC)/guest
 	-rmdir $(EXEC) 2>/dev/null
 
 # By clang's flags: clang-tidy and clangd refuse some of gcc's.
 compile_commands.json: ## for clangd and clang-tidy
 	$(Q)$(MAKE) --no-print-directory CC=$(CLANG) compile-commands > $@.new && mv $@.new $@
 compile-commands:
-	@printf '['; sep=; for f in $(CORE_SRC) $(TUI_SRC) $(SCREEN_SRC) $(wildcard tests/*/*.c); do \
+	@printf '['; sep=; for f in $(CORE_SRC) $(AGENT_SRC) $(STAGE_SRC) $(TUI_SRC) $(SCREEN_SRC) $(wildcard tests/*/*.c); do \
 	    printf '%s\n{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
 	        "$(CC) $(strip $(ALL_CFLAGS)) -c $$f"; sep=,; done; printf '\n]\n'
 
 format: ## lay out the code by .clang-format
-	$(Q)$(CLANG)-format -i $(filter-out tests/cases/%,$(wildcard core/*/*.[ch] tui/*.[ch] tui/*/*.[ch] tests/*/*.[ch]))
+	$(Q)$(CLANG)-format -i $(filter-out tests/cases/%,$(wildcard core/*/*.[ch] core/*/*/*.[ch] tui/*.[ch] tui/*/*.[ch] tests/*/*.[ch]))
 
 clean: ## remove what was built
 	rm -rf build build-san compile_commands.json $(BUILD)
@@ -198,7 +234,7 @@ help: ## this list
 	     /^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' Makefile
 	@printf '\nVariables: BUILD PREFIX DESTDIR CC CFLAGS LDFLAGS V=1 WERROR=1 SAN=address,undefined FUZZ_SECONDS\n'
 
-.PHONY: run test all deps deps-build deps-test tests $(PARTS:%=test-%) fuzz $(FUZZ:%=fuzz-%) bench screenshots install uninstall \
+.PHONY: run test all guest deps deps-build deps-test tests $(PARTS:%=test-%) fuzz $(FUZZ:%=fuzz-%) bench screenshots install uninstall \
         compile_commands.json compile-commands format clean help
 .SECONDARY:
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where things lie on disk: what the program ships (presets, examples), and the user's own folders after the
- * XDG Base Directory Specification.
+ * Where things lie on disk: what the program ships (presets, examples, a microVM's guest), and the user's own folders
+ * after the XDG Base Directory Specification.
  */
 #include "core/model/policy.h"
 
@@ -15,44 +15,66 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DATA_FALLBACK "/usr/local/share/belljar" /* named in messages where nothing was found */
-#define LEVELS_MAX    4 /* build/tests/unit/test_x is three below the folder that holds presets/ */
+#define FOLDER_MAX (PATH_MAX + 32)
+#define LEVELS_MAX 4 /* build/tests/unit/test_x is three below the folder that holds presets/ */
 
-static bool data_is_at(const char *folder)
+/* A folder that the program ships: a variable that says where it is, or else the first one that holds `mark`, of those
+ * below and beside each folder above the program. */
+struct shipped {
+	const char *variable, *below_prefix, *below_build, *mark;
+	const char *fallback; /* named in messages where nothing was found */
+};
+
+static bool shipped_is_at(const struct shipped *s, const char *dir, const char *below, char *folder)
 {
-	FREE char *path = xprintf("%s/presets/namespaces.ini", folder);
+	snprintf(folder, FOLDER_MAX, "%s%s", dir, below);
+	FREE char *mark = xprintf("%s/%s", folder, s->mark);
 
-	return access(path, R_OK) == 0;
+	return access(mark, R_OK) == 0;
 }
 
-const char *data_folder(void)
+/* Found anew on each call, since the variable may change: the same each time. */
+static const char *shipped_find(const struct shipped *s, char folder[FOLDER_MAX])
 {
-	/* Found anew on each call, since the variable may change: the same each time. */
-	static char folder[PATH_MAX + 32];
-	const char *set = getenv("BELLJAR_DATA");
+	const char *set = getenv(s->variable);
 	char dir[PATH_MAX];
 
-	if (set != NULL && *set == '/' && strlen(set) < sizeof(folder)) {
-		snprintf(folder, sizeof(folder), "%s", set);
+	if (set != NULL && *set == '/' && strlen(set) < FOLDER_MAX) {
+		snprintf(folder, FOLDER_MAX, "%s", set);
 		return folder;
 	}
 	ssize_t len = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
 	if (len <= 0)
-		return DATA_FALLBACK;
+		return s->fallback;
 	dir[len] = '\0';
 	for (int level = 0; level < LEVELS_MAX; level++) {
 		char *slash = strrchr(dir, '/');
 		if (slash == NULL || slash == dir)
 			break;
 		*slash = '\0';
-		snprintf(folder, sizeof(folder), "%s/share/belljar", dir);
-		if (data_is_at(folder))
-			return folder;
-		snprintf(folder, sizeof(folder), "%s", dir);
-		if (data_is_at(folder))
+		if (shipped_is_at(s, dir, s->below_prefix, folder) ||
+		    shipped_is_at(s, dir, s->below_build, folder))
 			return folder;
 	}
-	return DATA_FALLBACK;
+	return s->fallback;
+}
+
+const char *data_folder(void)
+{
+	static char folder[FOLDER_MAX];
+	static const struct shipped data = { "BELLJAR_DATA", "/share/belljar", "", "presets/namespaces.ini",
+					     "/usr/local/share/belljar" };
+
+	return shipped_find(&data, folder);
+}
+
+const char *guest_folder(void)
+{
+	static char folder[FOLDER_MAX];
+	static const struct shipped guest = { "BELLJAR_GUEST", "/libexec/belljar/guest", "/guest", "stage.py",
+					      "/usr/local/libexec/belljar/guest" };
+
+	return shipped_find(&guest, folder);
 }
 
 /* Each base folder: its variable, and what stands for it below HOME where that is unset. */

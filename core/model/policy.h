@@ -133,6 +133,8 @@ enum syscall_action policy_syscall(const struct policy *p, const char *call, con
 
 /* data_folder: where presets/ and examples/ of this program are (beside the build folder, or under PREFIX/share). */
 const char *data_folder(void);
+/* guest_folder: where the parts of a microVM's guest are (in the build folder, or under PREFIX/libexec). */
+const char *guest_folder(void);
 /* xdg_folder: "$XDG_CONFIG_HOME/belljar" and its kin, the variable's default where it is unset, created 0700 on `make`.
  * Gives: the caller frees; NULL with an error when there is no HOME either. */
 enum xdg { XDG_CONFIG, XDG_STATE, XDG_CACHE, XDG_RUNTIME };
