@@ -171,7 +171,7 @@ static int ends_pipes(struct ends *s, int stdin_fd, struct err *e)
 	return 0;
 }
 
-static int ends_open(struct ends *s, const struct instance *i, struct err *e)
+static int ends_open(struct ends *s, const struct instance *i, size_t more_fds, struct err *e)
 {
 	int p[2];
 	for (int k = 0; k < 4; k++)
@@ -182,7 +182,11 @@ static int ends_open(struct ends *s, const struct instance *i, struct err *e)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p) < 0)
 		return err_set(e, errno, "make the start socket");
 	s->ours[3] = p[0];
-	s->child[3] = p[1];
+	s->child[3] = fcntl(p[1], F_DUPFD_CLOEXEC,
+			    3 + (int) more_fds); /* out of the way of those with fixed numbers */
+	close_fd(&p[1]);
+	if (s->child[3] < 0)
+		return err_set(e, errno, "place the start socket");
 	/* Before the child can send: only then is the sender's pid put with each message, translated to ours. */
 	if (setsockopt(p[0], SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)) < 0)
 		return err_set(e, errno, "ask the start socket for the sender");
@@ -296,7 +300,7 @@ int child_await(struct instance *i, struct err *e)
 int child_start(struct instance *i, struct confinement *c, struct err *e)
 {
 	struct ends s;
-	int r = ends_open(&s, i, e);
+	int r = ends_open(&s, i, c->more_count, e);
 	if (r < 0)
 		goto out;
 	c->in_fd = s.child[0];

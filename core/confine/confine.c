@@ -28,6 +28,7 @@ static int confine_target(const struct confinement *c, struct err *e)
 	    (c->terminal && (r = session_terminal(c->in_fd, e)) < 0) || /* but one of its own, where it was asked for */
 	    (r = fds_apply(c, e)) < 0 ||                              /* 0, 1, 2 are pipes; but for one all else is closed */
 	    (r = rlimits_apply(c->rlimits, c->rlimit_count, e)) < 0 || /* after the folders and files are made */
+	    (c->small_pages && (r = pages_small(e)) < 0) ||           /* kept over exec */
 	    (r = no_new_privs(e)) < 0)                                /* Landlock and seccomp ask for it */
 		return r;
 	if (c->landlock && (r = landlock_apply(c->landlock, e)) < 0 && r != -EOPNOTSUPP)

@@ -65,6 +65,7 @@ enum seccomp_watch {
 	WATCH_FORK = 1 << 5,    /* clone, fork, vfork */
 	WATCH_SIGNAL = 1 << 7,  /* what may bring a SIGXFSZ of the program's own making: seen and continued */
 	WATCH_FILTER = 1 << 8,  /* a filter of the program's own, behind which it is not seen any more: seen and continued */
+	WATCH_WRITING = 1 << 9, /* open and openat of a file for anything but reading: its listener answers with a descriptor */
 	WATCH_SOCKET = 1 << 6,  /* socket(AF_INET, AF_INET6) is answered with one that has no network */
 };
 struct seccomp_want {
@@ -183,6 +184,9 @@ struct confinement {
 	char **argv, **env;               /* argv[0] is the path to execute */
 	int in_fd, out_fd, err_fd;        /* become 0, 1, 2 */
 	bool terminal;                    /* they are one of its own, which becomes its controlling one */
+	const int *more_fds;              /* become 3, 4, …; sync_fd lies above them all */
+	size_t more_count;
+	bool small_pages;                 /* no transparent huge ones, in what it executes neither */
 	int sync_fd;                      /* the child's end of the start socket; see child.c */
 };
 

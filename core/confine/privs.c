@@ -43,8 +43,10 @@ static int compare_fds(const void *a, const void *b)
 int fds_keep(const struct confinement *c, struct err *e)
 {
 	size_t trees = c->mounts ? c->mounts->count : 0, n = 4;
-	FREE int *keep = xcalloc(4 + CGROUP_CHILD_FDS + trees, sizeof(int));
+	FREE int *keep = xcalloc(4 + c->more_count + CGROUP_CHILD_FDS + trees, sizeof(int));
 	memcpy(keep, (int[]){ c->in_fd, c->out_fd, c->err_fd, c->sync_fd }, 4 * sizeof(int));
+	for (size_t k = 0; k < c->more_count; k++)
+		keep[n++] = c->more_fds[k];
 	n += cgroup_child_fds(c->cgroup, keep + n);
 	for (size_t k = 0; k < trees; k++)
 		if (c->mounts->ops[k].tree_fd >= 0)
@@ -59,6 +61,13 @@ int fds_keep(const struct confinement *c, struct err *e)
 	}
 	if (close_range(from, ~0U, 0) < 0)
 		return err_set(e, errno, "close the supervisor's descriptors");
+	return 0;
+}
+
+int pages_small(struct err *e)
+{
+	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) < 0)
+		return err_set(e, errno, "do without huge pages");
 	return 0;
 }
 
@@ -78,17 +87,21 @@ int session_terminal(int tty_fd, struct err *e)
 
 int fds_apply(const struct confinement *c, struct err *e)
 {
-	/* The three may themselves lie in 0 to 2; lifted above first, none is overwritten before it was copied. */
-	int want[3] = { c->in_fd, c->out_fd, c->err_fd };
-	for (int i = 0; i < 3; i++)
-		if (want[i] < 3 && (want[i] = fcntl(want[i], F_DUPFD_CLOEXEC, 3)) < 0)
-			return err_set(e, errno, "move descriptor %d", i);
-	for (int i = 0; i < 3; i++)
-		if (dup2(want[i], i) < 0)
-			return err_set(e, errno, "set up descriptor %d", i);
+	const unsigned past = 3 + (unsigned) c->more_count;
+	FREE int *want = xcalloc(past, sizeof(int));
+	memcpy(want, (int[]){ c->in_fd, c->out_fd, c->err_fd }, 3 * sizeof(int));
+	for (size_t k = 0; k < c->more_count; k++)
+		want[3 + k] = c->more_fds[k];
+	/* They may themselves lie where another is to come; lifted above first, none is overwritten before it was copied. */
+	for (unsigned k = 0; k < past; k++)
+		if (want[k] < (int) past && (want[k] = fcntl(want[k], F_DUPFD_CLOEXEC, (int) past)) < 0)
+			return err_set(e, errno, "move descriptor %u", k);
+	for (unsigned k = 0; k < past; k++)
+		if (dup2(want[k], (int) k) < 0)
+			return err_set(e, errno, "set up descriptor %u", k);
 	/* Closed, not only marked: a small limit on open files must leave room for the two that are still to come. The
 	 * start socket stays where it is, O_CLOEXEC: whoever reports an error of the next steps knows it by its number. */
-	if ((c->sync_fd > 3 && close_range(3, (unsigned) c->sync_fd - 1, 0) < 0) ||
+	if (((unsigned) c->sync_fd > past && close_range(past, (unsigned) c->sync_fd - 1, 0) < 0) ||
 	    close_range((unsigned) c->sync_fd + 1, ~0U, 0) < 0)
 		return err_set(e, errno, "close what is not the target's");
 	return 0;

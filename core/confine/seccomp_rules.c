@@ -56,6 +56,7 @@ enum rule_then {
 	THEN_MEMORY,
 	THEN_SIGNAL,
 	THEN_FILTER,
+	THEN_WRITING,
 	THEN_SOCKET, /* put to the supervisor */
 };
 enum rule_when {
@@ -64,6 +65,7 @@ enum rule_when {
 	WHEN_CPU,
 	WHEN_SIGNAL,
 	WHEN_FILTER,
+	WHEN_WRITING,
 	WHEN_SOCKET,
 	WHEN_NETWORK,
 	WHEN_PINNED
@@ -105,6 +107,9 @@ struct arg_rule {
  * rules of a call stand together. */
 /* clang-format off */
 static const struct arg_rule rules[] = {
+	{ "open", WHEN_WRITING, { ANY(1, O_ACCMODE | O_CREAT | O_TRUNC) }, THEN_WRITING, NULL, NULL },
+	{ "openat", WHEN_WRITING, { ANY(2, O_ACCMODE | O_CREAT | O_TRUNC) }, THEN_WRITING, NULL, NULL },
+
 	{ "clone", ALWAYS, { ANY(0, NAMESPACES) }, THEN_REFUSE, "namespaces", "making namespaces" },
 	/* with SIGXFSZ (25) as the signal that tells the parent of its end; that is the lowest byte */
 	{ "clone", WHEN_SIGNAL, { ANY(0, 1), ANY(0, 8), ANY(0, 16), NONE(0, 0xff & ~SIGXFSZ) },
@@ -276,6 +281,8 @@ static bool rule_in_force(const struct arg_rule *r, const struct seccomp_want *w
 		return want->watch & WATCH_SIGNAL;
 	case WHEN_FILTER:
 		return want->watch & WATCH_FILTER;
+	case WHEN_WRITING:
+		return want->watch & WATCH_WRITING;
 	case WHEN_SOCKET:
 		return want->watch & WATCH_SOCKET;
 	case WHEN_NETWORK:
@@ -366,6 +373,7 @@ static uint32_t rule_action(const struct arg_rule *r, const struct call_plan *pl
 	case THEN_MEMORY:
 	case THEN_SIGNAL:
 	case THEN_FILTER:
+	case THEN_WRITING:
 	case THEN_SOCKET:
 		return SECCOMP_RET_USER_NOTIF;
 	}
@@ -493,6 +501,9 @@ static void explain_rule(const struct arg_rule *r, struct seccomp_reason *ret)
 		return;
 	case THEN_FILTER:
 		ret->watch = WATCH_FILTER;
+		return;
+	case THEN_WRITING:
+		ret->watch = WATCH_WRITING;
 		return;
 	case THEN_SOCKET:
 		ret->watch = WATCH_SOCKET;

@@ -10,6 +10,7 @@
 /* privs.c */
 int signals_reset(struct err *e);
 int fds_keep(const struct confinement *c, struct err *e);
+int pages_small(struct err *e);
 int session_start(struct err *e);
 int session_terminal(int tty_fd, struct err *e);
 int fds_apply(const struct confinement *c, struct err *e);
