@@ -9,6 +9,7 @@
 
 #include "core/backend/canary.h"
 #include "core/backend/cause.h"
+#include "core/backend/machine.h"
 #include "core/backend/temp.h"
 #include "core/confine/confine.h"
 #include "core/model/model.h"

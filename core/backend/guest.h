@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Private to core/backend: what a microVM is made of, before there is one. The guest's kernel and agent (guest_parts.c),
- * the images that it sees as disks (image_*.c), and what this machine can do for it (machine.c, kvm.c).
+ * the images that it sees as disks (image_*.c), and what this machine can do for it (machine.c; machine.h has more).
  */
 #pragma once
 

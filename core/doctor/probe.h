@@ -95,3 +95,5 @@ void probe_state(const struct given *g, int arg, struct answer *a);
 void probe_state_room(const struct given *g, int arg, struct answer *a);
 void probe_python(const struct given *g, int arg, struct answer *a);
 void probe_start(const struct given *g, int arg, struct answer *a);
+/* probes_guest.c: what a microVM is made with */
+void probe_kvm(const struct given *g, int arg, struct answer *a);

@@ -37,5 +37,6 @@ const struct probe probes[] = {
 	{ NEED_STATE,            NEED_MAX,           probe_state,           0 },
 	{ NEED_STATE_ROOM,       NEED_STATE,         probe_state_room,      0 },
 	{ NEED_PYTHON,           NEED_MAX,           probe_python,          0 },
+	{ NEED_KVM,              NEED_MAX,           probe_kvm,             0 },
 	{ NEED_MAX,              NEED_MAX,           NULL,                  0 },
 };

@@ -77,6 +77,9 @@ const struct need_kind need_kinds[NEED_MAX] = {
 		"make room, or set XDG_STATE_HOME to a folder on another disk" },
 	[NEED_PYTHON] = { "python-elsewhere", "Python 3 where a run sees it",
 		"runs do not have the Python that your shell has", "install python3 in /usr" },
+	[NEED_KVM] = { "kvm-unusable", "KVM",
+		"microVMs are emulated: code runs about 10 times slower, and QEMU promises no security for emulation",
+		"use a machine whose processor shows vmx or svm, with /dev/kvm" },
 	[NEED_START] = { "start-failed", "A start, up to its exec", "these presets cannot run",
 		"what is missing above, or what the fact says" },
 };

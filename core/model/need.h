@@ -39,6 +39,7 @@ enum need {
 	NEED_STATE,
 	NEED_STATE_ROOM,
 	NEED_PYTHON,
+	NEED_KVM,
 	NEED_START,         /* all of it together */
 	NEED_MAX,
 };
