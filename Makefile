@@ -97,7 +97,8 @@ $(BUILD)/belljar-screens: $(SCREEN_OBJ) $(BUILD)/libbelljar.a
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(CORE_LINK) $(SCREEN_LINK)
 
 # The agent brings its libraries with it, as a guest has none; a sanitizer cannot be brought.
-guest: $(if $(SAN),,$(GUEST)/sums) ## build what a microVM is made of
+GUEST_PARTS := $(addprefix $(GUEST)/,$(if $(AGENT_SRC),agent) stage stage.py release)
+guest: $(if $(SAN),,$(GUEST_PARTS) $(GUEST)/sums) ## build what a microVM is made of
 
 AGENT_LACKS = $(filter-out -l:%,$(filter -l%,$(CORE_LINK) $(call archive-of,c)))
 $(GUEST)/agent: $(AGENT_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libbelljar.a
@@ -119,8 +120,8 @@ $(GUEST)/release: .ci/guest-kernel $(wildcard $(KERNEL)/*.deb)
 	$(Q).ci/guest-kernel make $(KERNEL) $(GUEST) || :
 
 # By these the program knows the contents without reading them all.
-$(GUEST)/sums: $(addprefix $(GUEST)/,$(AGENT_SRC:core/agent/%.c=%) stage stage.py release)
-	$(Q)cd $(GUEST) && find . -type f ! -name sums | LC_ALL=C sort | xargs sha256sum >sums.new && mv sums.new sums
+$(GUEST)/sums: $(GUEST_PARTS)
+	$(Q)cd $(GUEST) && find . -type f ! -name 'sums*' | LC_ALL=C sort | xargs sha256sum >sums.new && mv sums.new sums
 
 $(BUILD)/libbelljar.a: $(CORE_OBJ)
 # What a test may link of the face: everything but the two programs' main().
