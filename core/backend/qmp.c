@@ -122,15 +122,21 @@ static int save_wait(struct qmp *q, char line[LINE_MAX_BYTES], struct err *e)
 /* Saved as it runs: the state then says so, and what is restored from it goes on by itself. */
 int qmp_save(int monitor_fd, int state_fd, struct err *e)
 {
+	static const struct {
+		const char *text;
+		bool with_state;
+	} steps[] = {
+		{ BEGIN, false },
+		{ SHARED, false },
+		{ "{\"execute\":\"getfd\",\"arguments\":{\"fdname\":\"state\"}}\n", true },
+		{ "{\"execute\":\"migrate\",\"arguments\":{\"uri\":\"fd:state\"}}\n", false },
+	};
 	struct qmp q = { .fd = monitor_fd };
 	char line[LINE_MAX_BYTES];
-	int r;
-	if ((r = ask(&q, BEGIN, -1, line, e)) < 0 || (r = ask(&q, SHARED, -1, line, e)) < 0 ||
-	    (r = ask(&q, "{\"execute\":\"getfd\",\"arguments\":{\"fdname\":\"state\"}}\n", state_fd, line,
-		     e)) < 0 ||
-	    (r = ask(&q, "{\"execute\":\"migrate\",\"arguments\":{\"uri\":\"fd:state\"}}\n", -1, line, e)) <
-		    0 ||
-	    (r = save_wait(&q, line, e)) < 0)
-		return r;
-	return say(&q, "{\"execute\":\"quit\"}\n", -1, e);
+	for (size_t k = 0; k < ARRAY_LEN(steps); k++) {
+		int r = ask(&q, steps[k].text, steps[k].with_state ? state_fd : -1, line, e);
+		if (r < 0)
+			return r;
+	}
+	return save_wait(&q, line, e);
 }

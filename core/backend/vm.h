@@ -78,7 +78,7 @@ int vm_confine(struct instance *q, const struct vm_child *c, struct err *e);
 #define QMP_RESTORE_MAX 512
 /* qmp_restore: what makes a waiting QEMU load its state and go on; to be written before it starts. */
 const char *qmp_restore(int state_fd_number, char *buf, size_t size);
-/* qmp_save: of a machine that runs, into state_fd, and ends it. */
+/* qmp_save: of a machine that runs, into state_fd. It stands still afterwards. */
 int qmp_save(int monitor_fd, int state_fd, struct err *e);
 
 /* ---- snapshot.c ---- */
@@ -102,15 +102,17 @@ struct snapshot_want {
 	const struct progress *progress;
 };
 struct snapshot {
-	int ram_fd, state_fd;          /* read-only; a shared lock stands on ram_fd: it is in use */
+	int ram_fd, state_fd;          /* read-only; while one is open anywhere, the snapshot is in use and stays */
 	void *ready;                   /* the start event's frame, as the agent sent it: guest bytes. Owned */
 	size_t ready_len;
 	bool built;                    /* just now */
 	double build_s;
 };
 /* snapshot_get: from the cache, or made: boot, wait for the start event's frame on the control port, save, restore once
- * and try, publish by rename under a lock. A damaged, old or foreign one is made again. */
+ * and try, publish. A damaged one is made again. -ENOTSUP: no guest comes up under KVM here, which is remembered; the
+ * caller goes on with software emulation, under another key. */
 int snapshot_get(const struct snapshot_want *w, struct snapshot *ret, struct err *e);
 void snapshot_done(struct snapshot *s);
-/* snapshot_forget: of one whose restore failed to answer: it is gone for whoever asks next. */
-void snapshot_forget(const char *key);
+/* snapshot_forget: of one whose restore failed to answer, after snapshot_done. It is gone for whoever asks next; -EBUSY:
+ * somebody else uses it still. */
+int snapshot_forget(const char *key, struct err *e);
