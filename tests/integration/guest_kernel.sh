@@ -6,6 +6,7 @@
 cd "$scratch" || exit 1
 kernel=$here/.ci/guest-kernel
 release=9.9.0-cloud
+tree=$scratch/package/lib/modules/$release/kernel
 
 # An ELF file with the note of an entry for PVH (18), or with another one.
 make_elf() { # FILE NOTE
@@ -58,8 +59,6 @@ make_package() { # with ./image as its kernel
 	cp image "package/boot/vmlinuz-$release" && dpkg-deb --root-owner-group -Znone -b package packages/kernel.deb >/dev/null
 }
 
-tree=$scratch/package/lib/modules/$release/kernel
-ok 'a kernel and its modules can be made up' eval 'make_elf vmlinux 18 && make_modules'
 
 test_compressions() {
 	local how
@@ -122,7 +121,6 @@ stand_in() { # NAME TEXT
 fetch() { PATH=$scratch/bin:$PATH "$kernel" fetch fetched >said 2>&1; }
 
 test_fetch() {
-	[ "$(uname -m)" = x86_64 ] || return 0
 	stand_in sudo 'exit 1'
 	stand_in apt-get 'exit 100'
 	stand_in apt-cache 'exit 0'
@@ -134,15 +132,18 @@ test_fetch() {
 	stand_in apt-get 'case $* in *download*) echo x >kernel.deb ;; esac'
 	: >asked
 	ok 'fetch: what the package depends on is downloaded' fetch
-	like 'fetch: the kernel, and nothing else' "$(cat asked)" "^apt-get download -q .*linux-image-$release\$|^apt-get download -q linux-image-$release\$"
+	like 'fetch: the kernel, and nothing else' "$(cat asked)" "^apt-get download -q (-o [^ ]+ )?linux-image-$release\$"
 	is 'fetch: it is there' "$(ls fetched)" kernel.deb
 	: >asked
 	ok 'fetch: once more' fetch
 	is 'fetch: then nobody is asked' "$(cat asked)" ''
 }
 
-test_compressions
-test_modules
-test_refused
-test_fetch
+if here x86-64 'kernels that a microVM can enter'; then
+	ok 'a kernel and its modules can be made up' eval 'make_elf vmlinux 18 && make_modules'
+	test_compressions
+	test_modules
+	test_refused
+	test_fetch
+fi
 plan_end
