@@ -19,6 +19,7 @@ struct progress {
 	void (*step)(void *arg, const char *what); /* "packing the root image", in words for a person */
 	void *arg;
 };
+void progress_step(const struct progress *to, const char *what); /* accepts NULL */
 
 /* ---- guest_parts.c: what `make` built and unpacked (.ci/guest-kernel: the kernel) ---- */
 
