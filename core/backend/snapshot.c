@@ -94,7 +94,7 @@ static int talk_wait(struct talk *t, struct err *e)
 		talk_say(t);
 	if (p[1].revents)
 		(void) talk_out(t);
-	if (!(p[0].revents & (POLLIN | POLLHUP)))
+	if (!(p[0].revents & ~POLLOUT))
 		return 0;
 	ssize_t n = wire_stream_read(&t->frames, t->vm.port_fd[VM_CONTROL]);
 	if (n == 0 || n == -ECONNRESET)

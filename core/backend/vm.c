@@ -20,7 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WORDS_MAX 2048 /* of what QEMU says before it ends */
+#define WORDS_MAX     2048 /* of what QEMU says before it ends */
+#define WORDS_LATE_MS 1000
 
 /* The small one knows no software emulation. */
 const char *vm_program(enum accel accel)
@@ -186,14 +187,25 @@ static int hello_send(const struct vm_want *w, struct vm *m, struct err *e)
 
 /* ---- the start ---- */
 
+/* Through one that can be written to, a QEMU that was broken out into would reach later runs. */
+static bool only_reads(int fd)
+{
+	int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+	return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
+}
+
 static int want_check(const struct vm_want *w, struct err *e)
 {
+	const bool boot = w->vmlinux != NULL;
 	if (access(vm_program(w->accel), X_OK) < 0)
 		return err_say(e, ENOENT, "there is no %s: install the package qemu-system-x86",
 			       vm_program(w->accel));
-	if (w->root_fd < 0 || w->data_fd < 0 || (!w->vmlinux && (w->ram_fd < 0 || w->state_fd < 0)) ||
-	    (w->vmlinux && !w->initrd) || w->memory == 0 || w->memory % (1 << 20) != 0)
-		return err_say(e, EINVAL, "a machine lacks an image, its memory, or a whole number of MiB");
+	if (!only_reads(w->root_fd) || !only_reads(w->data_fd) ||
+	    (!boot && (!only_reads(w->ram_fd) || !only_reads(w->state_fd))))
+		return err_say(e, EINVAL,
+			       "what a machine reads must be open for reading, and for nothing else");
+	if ((boot && !w->initrd) || w->memory == 0 || w->memory % (1 << 20) != 0)
+		return err_say(e, EINVAL, "a machine needs an initrd to boot, and whole MiB of memory");
 	return 0;
 }
 
@@ -253,8 +265,6 @@ int vm_start(struct instance *i, const struct vm_want *w, struct vm *ret, struct
 	r = vm_confine(&q, &c, e);
 	strv_free(c.argv);
 	instance_take(i, &q, m);
-	if (r == -ECHILD && m->words_fd >= 0)
-		r = vm_why(m, e);
 out:
 	for (int k = 0; k < SOCKETS; k++)
 		close_fd(&s.fds[k]);
@@ -269,18 +279,23 @@ void vm_done(struct vm *m)
 	close_fd(&m->words_fd);
 }
 
-int vm_why(struct vm *m, struct err *e)
+int vm_words(int fd, struct err *e)
 {
 	char words[WORDS_MAX];
 	size_t len = 0;
 	ssize_t n;
-	struct pollfd p = { .fd = m->words_fd, .events = POLLIN };
+	struct pollfd p = { .fd = fd, .events = POLLIN };
 	/* Its last words and the end of the pipe come within moments of each other. */
-	while (len < sizeof(words) && poll(&p, 1, 1000) > 0 &&
-	       (n = read(m->words_fd, words + len, sizeof(words) - len)) > 0)
+	while (len < sizeof(words) && poll(&p, 1, WORDS_LATE_MS) > 0 &&
+	       (n = read(fd, words + len, sizeof(words) - len)) > 0)
 		len += (size_t) n;
 	while (len > 0 && words[len - 1] == '\n')
 		len--;
 	FREE char *line = text_line(words, len, true);
 	return err_say(e, ECHILD, "QEMU ended: %s", len ? line : "it did not say why");
+}
+
+int vm_why(const struct vm *m, struct err *e)
+{
+	return vm_words(m->words_fd, e);
 }

@@ -41,7 +41,7 @@ struct vm {
 int vm_start(struct instance *i, const struct vm_want *w, struct vm *ret, struct err *e);
 void vm_done(struct vm *m);
 /* vm_why: of a machine whose port or monitor came to its end: "QEMU ended: …" in its own words, scrubbed. -ECHILD. */
-int vm_why(struct vm *m, struct err *e);
+int vm_why(const struct vm *m, struct err *e);
 
 /* vm_identity: for the key of a snapshot: all of the command line that a saved state depends on, the kernel's included,
  * and which QEMU it is (path, size, inode, time). `w` needs accel, memory, tsc_khz alone. Appended. */
@@ -60,8 +60,11 @@ enum vm_fd { VM_FD_MONITOR = 3, VM_FD_PORT, VM_FD_ROOT = VM_FD_PORT + VM_PORT_MA
 char **vm_argv(const struct vm_want *w, const char *program);
 const char *vm_program(enum accel accel);
 
+/* vm_words: as vm_why, of the pipe that its words come through. */
+int vm_words(int fd, struct err *e);
+
 /* vm_confine.c. vm_confine: starts `argv` confined, with `fds` as VM_FD_MONITOR and on; answers its opening of VM_RAM
- * with `ram_fd`, and from then on nothing can be opened for writing. */
+ * with `ram_fd`, and from then on it can open nothing for writing and execute nothing. */
 struct vm_child {
 	const struct vm_want *want;
 	char **argv;

@@ -31,7 +31,7 @@
 #define TASKS         24
 #define OPEN_FILES    64
 #define CPUS          1500 /* one processor that is emulated, and what serves its devices */
-#define OPEN_LIMIT_MS 30000
+#define START_LIMIT_S 30
 
 /* ---- its view ---- */
 
@@ -80,19 +80,19 @@ static void view_plan(struct mount_plan *m, const struct vm_want *w)
 
 /* ---- its system calls ---- */
 
-static char words_of_calls[] =
+static const char calls[] =
 	/* files, of which it makes none */
 	"open openat close close_range read pread64 preadv readv write writev pwrite64 pwritev lseek fcntl "
 	"dup dup2 dup3 "
-	"ioctl fstat stat lstat newfstatat statx fstatfs access faccessat faccessat2 readlink readlinkat "
-	"getcwd getdents64 "
-	"fdatasync fsync ftruncate fallocate fadvise64 flock pipe2 "
+	"ioctl fstat stat lstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink "
+	"readlinkat getcwd "
+	"getdents64 fdatasync fsync ftruncate fallocate fadvise64 flock pipe2 "
 	/* memory */
-	"brk mmap munmap mprotect mremap madvise msync mlock munlock membarrier memfd_create "
-	/* threads; a process of its own is left to nobody: -sandbox spawn=deny, and RLIMIT or the group's tasks */
+	"brk mmap munmap mprotect mremap madvise msync membarrier "
+	/* threads; of processes it can make copies of itself alone, as nothing can be executed once it has started */
 	"clone execve exit exit_group futex set_robust_list set_tid_address rseq arch_prctl prctl "
 	"sched_yield gettid "
-	"getpid getppid sched_getaffinity sched_setaffinity sched_getparam sched_getscheduler setpriority "
+	"getpid getppid sched_getaffinity sched_setaffinity sched_getparam sched_getscheduler "
 	"getuid geteuid getgid getegid getrlimit prlimit64 getrusage sysinfo uname getcpu "
 	/* signals, time, waiting */
 	"rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack "
@@ -109,12 +109,12 @@ static char words_of_calls[] =
 
 static int filter_make(struct seccomp_program *ret, struct err *e)
 {
-	struct policy calls = { .allow = strv_split(words_of_calls), .on_denied = DENIED_ERRNO };
+	struct policy p = { .allow = strv_split(calls), .on_denied = DENIED_ERRNO };
 	for (int n = 0; n < LIMIT_MAX; n++)
-		calls.limit[n] = UNLIMITED;
-	const struct seccomp_want want = { .policy = &calls, .watch = WATCH_WRITING };
+		p.limit[n] = UNLIMITED;
+	const struct seccomp_want want = { .policy = &p, .watch = WATCH_WRITING | WATCH_EXEC };
 	int r = seccomp_compile(&want, ret, e);
-	strv_free(calls.allow);
+	strv_free(p.allow);
 	return r;
 }
 
@@ -137,39 +137,60 @@ static int limits_make(struct instance *q, const struct vm_want *w, struct ladde
 	return r;
 }
 
-/* ---- what it opens for writing ---- */
+/* ---- what it may do while it starts, and never again ---- */
 
-struct opens {
+struct once {
+	bool executed; /* its own program */
 	struct {
 		const char *path;
 		int fd; /* -1: not waited for */
-	} of[2];
+	} open[2];
 };
 
-static void open_answer(int notify_fd, const struct seccomp_notif *n, struct opens *o)
+static void respond(int notify_fd, const struct seccomp_notif *n, int error)
+{
+	struct seccomp_notif_resp r = { .id = n->id, .error = -error };
+	if (error == 0)
+		r.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	(void) ioctl(notify_fd, SECCOMP_IOCTL_NOTIF_SEND, &r);
+}
+
+/* The path is read from memory that it may change meanwhile: whatever it meant, it gets a descriptor that we chose. */
+static void answer_open(int notify_fd, const struct seccomp_notif *n, struct once *o)
 {
 	char path[16] = "";
-	struct iovec here = { path, sizeof(path) - 1 },
-		     there = { (void *) (uintptr_t) n->data.args[n->data.nr == SYS_open ? 0 : 1],
-			       sizeof(path) - 1 };
-	struct seccomp_notif_resp no = { .id = n->id, .error = -EACCES };
+	const uint64_t at = n->data.args[n->data.nr == SYS_open ? 0 : 1];
+	struct iovec here = { path, sizeof(path) - 1 }, there = { (void *) (uintptr_t) at, sizeof(path) - 1 };
 	if (process_vm_readv((pid_t) n->pid, &here, 1, &there, 1, 0) <= 0)
 		path[0] = 0;
 	/* The number may be another's by now: only a call that still waits says that what was read was its own. */
 	if (ioctl(notify_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &n->id) < 0)
 		return;
-	for (size_t k = 0; k < ARRAY_LEN(o->of); k++) {
+	for (size_t k = 0; k < ARRAY_LEN(o->open); k++) {
 		struct seccomp_notif_addfd add = { .id = n->id,
 						   .flags = SECCOMP_ADDFD_FLAG_SEND,
-						   .srcfd = (uint32_t) o->of[k].fd,
+						   .srcfd = (uint32_t) o->open[k].fd,
 						   .newfd_flags = O_CLOEXEC };
-		if (o->of[k].fd < 0 || strcmp(path, o->of[k].path) != 0)
+		if (o->open[k].fd < 0 || strcmp(path, o->open[k].path) != 0)
 			continue;
-		if (ioctl(notify_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add) >= 0)
-			o->of[k].fd = -1;
+		if (ioctl(notify_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
+			respond(notify_fd, n, EACCES);
+		else
+			o->open[k].fd = -1;
 		return;
 	}
-	(void) ioctl(notify_fd, SECCOMP_IOCTL_NOTIF_SEND, &no);
+	respond(notify_fd, n, EACCES);
+}
+
+static void answer(int notify_fd, const struct seccomp_notif *n, struct once *o)
+{
+	if (n->data.nr != SYS_execve) {
+		answer_open(notify_fd, n, o);
+		return;
+	}
+	respond(notify_fd, n,
+		o->executed ? EACCES : 0); /* the first is our own copy's: nothing foreign has run yet */
+	o->executed = true;
 }
 
 static int child_failed(struct instance *q, struct err *e)
@@ -179,27 +200,28 @@ static int child_failed(struct instance *q, struct err *e)
 		*e = m.err;
 		return -e->code;
 	}
-	return err_say(e, ECHILD, "QEMU ended while it started");
+	return vm_words(q->err_fd, e);
 }
 
-/* Once it has what it waits for, the listener goes, and with it any way to open for writing: the call is unknown then. */
-static int opens_serve(struct instance *q, struct opens *o, struct err *e)
+/* Once it has what it waits for, the listener goes, and with it any way to execute or to open for writing: such a call
+ * is unknown then. */
+static int once_serve(struct instance *q, struct once *o, struct err *e)
 {
 	struct pollfd p[] = { { .fd = q->notify_fd, .events = POLLIN },
 			      { .fd = q->sync_fd, .events = POLLIN } };
-	const uint64_t deadline = now_ns() + OPEN_LIMIT_MS * NS_PER_MS;
-	while (o->of[0].fd >= 0 || o->of[1].fd >= 0) {
+	const uint64_t deadline = now_ns() + START_LIMIT_S * NS_PER_S;
+	while (o->open[0].fd >= 0 || o->open[1].fd >= 0) {
 		struct seccomp_notif n = { 0 };
 		int64_t left = (int64_t) (deadline - now_ns()) / (int64_t) NS_PER_MS;
 		if (left <= 0)
 			return err_say(e, ETIMEDOUT, "QEMU did not take its memory within %d s",
-				       OPEN_LIMIT_MS / 1000);
+				       START_LIMIT_S);
 		if (poll(p, 2, (int) left) < 0 && errno != EINTR)
 			return err_set(e, errno, "wait for QEMU");
 		if (p[1].revents)
 			return child_failed(q, e);
 		if (p[0].revents && ioctl(q->notify_fd, SECCOMP_IOCTL_NOTIF_RECV, &n) == 0)
-			open_answer(q->notify_fd, &n, o);
+			answer(q->notify_fd, &n, o);
 	}
 	close_fd(&q->notify_fd);
 	return 0;
@@ -253,6 +275,6 @@ int vm_confine(struct instance *q, const struct vm_child *v, struct err *e)
 	view_plan(&m, v->want);
 	int r = qemu_start(q, v, &m, e);
 	mount_plan_done(&m);
-	struct opens opens = { { { VM_RAM, v->ram_fd }, { "/dev/kvm", kvm_fd } } };
-	return r < 0 ? r : opens_serve(q, &opens, e);
+	struct once once = { .open = { { VM_RAM, v->ram_fd }, { "/dev/kvm", kvm_fd } } };
+	return r < 0 ? r : once_serve(q, &once, e);
 }
