@@ -5,6 +5,7 @@
  */
 #include "core/backend/cause.h"
 
+#include "core/backend/machine.h"
 #include "core/base/base.h"
 
 #include <errno.h>
@@ -195,9 +196,12 @@ static bool cgroups_are_others(const struct machine *m)
 }
 
 #define BIT(need) (UINT64_C(1) << (need))
+#define MICROVM                                                                             \
+	(BIT(NEED_QEMU) | BIT(NEED_EROFS_TOOLS) | BIT(NEED_GUEST_PARTS) | BIT(NEED_CACHE) | \
+	 BIT(NEED_CACHE_ROOM) | BIT(NEED_GUEST_MEMORY) | BIT(NEED_KVM))
 #define PLACES                                                                                              \
 	(BIT(NEED_TEMP) | BIT(NEED_TEMP_EXEC) | BIT(NEED_STATE) | BIT(NEED_STATE_ROOM) | BIT(NEED_PYTHON) | \
-	 BIT(NEED_START))
+	 BIT(NEED_START) | MICROVM)
 #define CALLS   (~(CGROUPS | PLACES)) /* what a filter may refuse */
 #define USERNS  (BIT(NEED_USERNS) | BIT(NEED_NETLESS))
 #define SPACES  (USERNS | BIT(NEED_NAMESPACES) | BIT(NEED_NETNS) | BIT(NEED_MOUNTS) | BIT(NEED_PROC))
@@ -326,11 +330,18 @@ static void say_setting(const char *file, const char *value, char *out, size_t s
 			*p = '.';
 }
 
+/* Where no rule knows better. Each thing that speaks against KVM has one of its own. */
+static const char *remedy_of(const struct machine *m, enum need need)
+{
+	const char *special = need == NEED_KVM ? kvm_remedy(m->root) : NULL;
+	return special ? special : need_kinds[need].remedy;
+}
+
 void cause_find(const struct machine *m, enum need need, int error, struct cause *ret)
 {
 	char value[64];
 
-	*ret = (struct cause){ .remedy = need_kinds[need].remedy };
+	*ret = (struct cause){ .remedy = remedy_of(m, need) };
 	for (size_t k = 0; is_refusal(need, error) && k < ARRAY_LEN(rules); k++) {
 		const struct rule *r = &rules[k];
 		if (!rule_fits(r, m, need, error, value))

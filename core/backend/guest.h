@@ -56,7 +56,8 @@ int image_data(const struct launch *l, const struct progress *to, int *ret_fd, s
 /* machine_tsc_khz: the rate of the time-stamp counter, rounded to MHz. */
 int machine_tsc_khz(uint32_t *ret, struct err *e);
 /* machine_accel: what `accel` comes to here. *ret: ACCEL_KVM or ACCEL_TCG; *ret_why: a static or remembered word for a
- * person ("/dev/kvm is not there"). -ENOTSUP for ACCEL_KVM where KVM does not work. */
+ * person ("/dev/kvm is not there"). -ENOTSUP for ACCEL_KVM where KVM does not work; the error has
+ * the code of NEED_KVM and the remedy already. */
 int machine_accel(enum accel wanted, enum accel *ret, const char **ret_why, struct err *e);
 /* machine_kvm_failed: a guest under KVM did not come up: not tried again until the next boot. */
 void machine_kvm_failed(const char *why);

@@ -122,6 +122,14 @@ enum kvm_state kvm_decide(const struct kvm_facts *f)
 	}
 }
 
+const char *kvm_remedy(const char *root)
+{
+	struct kvm_facts facts;
+	kvm_facts_read(root, &facts);
+	enum kvm_state state = kvm_decide(&facts);
+	return state == KVM_UNTRIED ? NULL : kvm_kinds[state].remedy;
+}
+
 /* ---- a trial is bounded ---- */
 
 static _Noreturn void trial_main(int (*trial)(struct err *e), int fd, pid_t parent)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two guests of a few bytes, to see whether KVM runs an ordinary one: in real mode a port is written and the processor
+ * Two guests of a few bytes, to see whether KVM runs anything at all: in real mode a port is written and the processor
  * halts; in 64-bit mode, with page tables of its own, it asks cpuid, writes an MSR, loads an interrupt table and faults
- * on a page, and its handler does the same. What is only for guests made for it stumbles over one of these, or hangs:
- * the caller kills this process then.
+ * on a page, and its handler does the same. That is needed and not enough: a KVM for guests made for it may run these
+ * two, and hang with an ordinary kernel.
  */
 #include "core/backend/machine.h"
 

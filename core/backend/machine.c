@@ -5,7 +5,9 @@
  */
 #include "core/backend/machine.h"
 
+#include "core/backend/cause.h"
 #include "core/backend/guest.h"
+#include "core/backend/vm.h"
 #include "core/base/base.h"
 
 #include <errno.h>
@@ -263,9 +265,10 @@ int machine_accel(enum accel wanted, enum accel *ret, const char **ret_why, stru
 		return 0;
 	}
 	machine_kvm(true, &v);
-	if (v.state != KVM_USABLE && wanted == ACCEL_KVM)
-		return err_say(e, ENOTSUP, "%s: %s; %s, or accel = auto in [microvm] of the preset",
-			       need_kinds[NEED_KVM].code, v.why, kvm_kinds[v.state].remedy);
+	if (v.state != KVM_USABLE && wanted == ACCEL_KVM) {
+		need_set(e, NEED_KVM, ENOTSUP, "accel = kvm in the preset, and %s", v.why);
+		return need_complete(e);
+	}
 	*ret = v.state == KVM_USABLE ? ACCEL_KVM : ACCEL_TCG;
 	*ret_why = v.why;
 	return 0;
@@ -285,4 +288,24 @@ int machine_program(const char *name, char **ret_path, struct err *e)
 		}
 	}
 	return err_say(e, ENOENT, "no %s in /usr/local/bin, /usr/bin, /usr/sbin", name);
+}
+
+int machine_qemu(char **ret_path, struct err *e)
+{
+	const char *path = vm_program(ACCEL_TCG);
+	if (access(path, X_OK) < 0)
+		return err_set(e, errno, "execute %s", path);
+	*ret_path = xstrdup(path);
+	return 0;
+}
+
+int machine_guest(char **ret_release, struct err *e)
+{
+	struct guest_parts parts;
+	int r = guest_parts_find(&parts, e);
+	if (r < 0)
+		return r;
+	*ret_release = take_ptr(&parts.release);
+	guest_parts_done(&parts);
+	return 0;
 }

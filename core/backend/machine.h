@@ -57,6 +57,9 @@ void kvm_facts_read(const char *root, struct kvm_facts *ret);
 /* kvm_decide: what the facts alone say: KVM_UNTRIED, or why not. */
 enum kvm_state kvm_decide(const struct kvm_facts *f);
 
+/* kvm_remedy: what helps where the facts of that machine speak against KVM; NULL: they do not. Static. */
+const char *kvm_remedy(const char *root);
+
 /* kvm_watch: `trial` in a child that is killed after limit_ns, and is not waited for where even that does not end it.
  * kvm_try: so with a small guest, in real mode and in 64-bit mode. */
 void kvm_watch(int (*trial)(struct err *e), uint64_t limit_ns, struct kvm_verdict *ret);
@@ -69,9 +72,13 @@ int kvm_run_guests(struct err *e);
 
 /* machine_kvm: facts first, then what is remembered, then a trial, which is remembered where `remember` says so. */
 void machine_kvm(bool remember, struct kvm_verdict *ret);
-/* machine_program: where a program of the host lies, looked for in the folders of the system alone: what is found runs
- * with our rights. -ENOENT with the name. Gives: *ret_path. */
+/* machine_program: mkfs.erofs and the like: where a program of the host lies, looked for in the folders of the system
+ * alone, as it runs with our rights. -ENOENT with the name. Gives: *ret_path. */
 int machine_program(const char *name, char **ret_path, struct err *e);
+/* machine_qemu, machine_guest: what a microVM would be run by, and which kernel in it. -ENOENT, -ENOEXEC with the remedy.
+ * Give: *ret. */
+int machine_qemu(char **ret_path, struct err *e);
+int machine_guest(char **ret_release, struct err *e);
 
 /* A point in time by both clocks, and how far apart the two readings may be. */
 struct tsc_point {

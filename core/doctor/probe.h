@@ -91,9 +91,13 @@ void probe_overlay(const struct given *g, int arg, struct answer *a);
 void probe_cgroup(const struct given *g, int controller, struct answer *a);
 void probe_temp(const struct given *g, int arg, struct answer *a);
 void probe_temp_exec(const struct given *g, int arg, struct answer *a);
-void probe_state(const struct given *g, int arg, struct answer *a);
-void probe_state_room(const struct given *g, int arg, struct answer *a);
+void probe_folder(const struct given *g, int xdg, struct answer *a);
+void probe_room(const struct given *g, int xdg, struct answer *a);
 void probe_python(const struct given *g, int arg, struct answer *a);
 void probe_start(const struct given *g, int arg, struct answer *a);
 /* probes_guest.c: what a microVM is made with */
+void probe_qemu(const struct given *g, int arg, struct answer *a);
+void probe_erofs_tools(const struct given *g, int arg, struct answer *a);
+void probe_guest_parts(const struct given *g, int arg, struct answer *a);
+void probe_guest_memory(const struct given *g, int arg, struct answer *a);
 void probe_kvm(const struct given *g, int arg, struct answer *a);

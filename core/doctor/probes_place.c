@@ -100,11 +100,21 @@ void probe_temp_exec(const struct given *g, int arg, struct answer *a)
 		answer_ok(a, "may be executed");
 }
 
-/* The folder of recordings, or the nearest one above it that is there: nothing is made. Gives; NULL: no HOME. */
-static char *state_folder(struct err *e)
+/* What is kept in each folder, and how much of it there may be. */
+#define CACHE_ROOM (UINT64_C(300) << 20) /* a root image and a snapshot */
+static const struct {
+	const char *below, *what;
+	uint64_t most;
+} kept[] = {
+	[XDG_STATE] = { "runs", "one recording may take", RECORDING_MAX },
+	[XDG_CACHE] = { NULL, "a microVM's image and snapshot take up to", CACHE_ROOM },
+};
+
+/* The folder, or the nearest one above it that is there: nothing is made. Gives; NULL: no HOME. */
+static char *kept_folder(int xdg, struct err *e)
 {
 	struct stat st;
-	char *path = xdg_folder(XDG_STATE, "runs", false, e);
+	char *path = xdg_folder((enum xdg) xdg, kept[xdg].below, false, e);
 	while (path && path[1] && stat(path, &st) < 0 && errno == ENOENT) {
 		char *slash = strrchr(path, '/');
 		slash[slash == path] = 0;
@@ -112,34 +122,34 @@ static char *state_folder(struct err *e)
 	return path;
 }
 
-void probe_state(const struct given *g, int arg, struct answer *a)
+void probe_folder(const struct given *g, int xdg, struct answer *a)
 {
 	struct err e;
 	CLOSE_FD int fd = -1;
-	FREE char *folder = state_folder(&e);
-	(void) g, (void) arg;
+	FREE char *folder = kept_folder(xdg, &e);
+	(void) g;
 	if (!folder || file_try(folder, &fd, &e) < 0)
 		answer_err(a, &e);
 	else
 		answer_ok(a, "%.200s may be written", folder);
 }
 
-void probe_state_room(const struct given *g, int arg, struct answer *a)
+void probe_room(const struct given *g, int xdg, struct answer *a)
 {
 	struct err e;
 	struct statvfs fs;
 	char room[32], most[32];
-	FREE char *folder = state_folder(&e);
-	(void) g, (void) arg;
+	FREE char *folder = kept_folder(xdg, &e);
+	(void) g;
 	if (!folder || statvfs(folder, &fs) < 0) {
 		answer_unknown(a, "%s", folder ? strerrordesc_np(errno) : e.text);
 		return;
 	}
 	uint64_t bytes = (uint64_t) fs.f_bavail * fs.f_frsize;
 	format_bytes(bytes, room, sizeof(room));
-	if (bytes < RECORDING_MAX)
-		answer_missing(a, ENOSPC, "%s are free in %.200s; one recording may take %s", room, folder,
-			       format_bytes(RECORDING_MAX, most, sizeof(most)));
+	if (bytes < kept[xdg].most)
+		answer_missing(a, ENOSPC, "%s are free in %.200s; %s %s", room, folder, kept[xdg].what,
+			       format_bytes(kept[xdg].most, most, sizeof(most)));
 	else
 		answer_ok(a, "%s are free", room);
 }

@@ -12,6 +12,7 @@
 
 #define NEWER_KERNEL(version) "boot a kernel since Linux " version
 #define NO_VIEW               "no view of its own: presets of level `namespaces` cannot run"
+#define NO_MICROVM            "presets of level `microvm` cannot run"
 #define NOTHING_STARTS        "no run can start"
 
 /* clang-format off */
@@ -77,6 +78,20 @@ const struct need_kind need_kinds[NEED_MAX] = {
 		"make room, or set XDG_STATE_HOME to a folder on another disk" },
 	[NEED_PYTHON] = { "python-elsewhere", "Python 3 where a run sees it",
 		"runs do not have the Python that your shell has", "install python3 in /usr" },
+	[NEED_QEMU] = { "qemu-missing", "QEMU", NO_MICROVM,
+		"install the package qemu-system-x86 (Debian, Ubuntu), qemu-system-x86-core (Fedora)" },
+	[NEED_EROFS_TOOLS] = { "erofs-tools-missing", "mkfs.erofs, for guest disks", NO_MICROVM,
+		"install the package erofs-utils" },
+	[NEED_GUEST_PARTS] = { "guest-parts-missing", "Kernel and agent of the guest", NO_MICROVM,
+		"say `make deps && make` where belljar is built" },
+	[NEED_CACHE] = { "cache-unwritable", "Folder of images, snapshots", NO_MICROVM,
+		"set XDG_CACHE_HOME to a folder of your own" },
+	[NEED_CACHE_ROOM] = { "cache-full", "Room for images, snapshots",
+		"a microVM's first start may fail, and nothing is kept for the next one",
+		"make room, or set XDG_CACHE_HOME to a folder on another disk" },
+	[NEED_GUEST_MEMORY] = { "guest-memory-short", "Memory for a microVM",
+		"a microVM may be ended by the kernel for want of memory",
+		"end what takes memory, or set a smaller limit of memory in the preset" },
 	[NEED_KVM] = { "kvm-unusable", "KVM",
 		"microVMs are emulated: code runs about 10 times slower, and QEMU promises no security for emulation",
 		"use a machine whose processor shows vmx or svm, with /dev/kvm" },

@@ -167,6 +167,53 @@ test_places() {
 	is 'a shim: status' "$(cat status)" 0
 }
 
+# What a microVM is made with. Without a preset of that level nobody is struck, and it is only told.
+test_microvm() {
+	local grave=weak
+	[ ! -e "$here/presets/microvm.ini" ] || grave=missing
+	cover='for file in $files; do [ ! -e "$file" ] || mount --bind "$with" "$file"; done; ./examined'
+	: >nothing
+	printf '#!/bin/sh\necho of another kind\n' >another && chmod 755 another
+	with=nothing files=/usr/bin/qemu-system-x86_64 own -m sh -c "$cover"
+	found 'no QEMU' qemu-missing $grave '/usr/bin/qemu-system-x86_64: .* \| install the package qemu-system-x86'
+	with=nothing files=$(echo /usr/{,local/}{,s}bin/mkfs.erofs) own -m sh -c "$cover"
+	found 'no mkfs.erofs' erofs-tools-missing $grave 'no mkfs.erofs .* \| install the package erofs-utils'
+	if here program:/usr/bin/qemu-system-x86_64 'another QEMU'; then
+		with=another files=/usr/bin/qemu-system-x86_64 own -m sh -c "$cover"
+		found 'another QEMU' qemu-missing $grave 'does not say .*microvm'
+	fi
+	if here program:/usr/bin/mkfs.erofs 'another mkfs.erofs'; then
+		with=another files=/usr/bin/mkfs.erofs own -m sh -c "$cover"
+		found 'another mkfs.erofs' erofs-tools-missing $grave 'does not say .*--all-root'
+	fi
+	BELLJAR_GUEST=/nonexistent ./examined
+	found 'no guest' guest-parts-missing $grave '/nonexistent.* \| say .make deps && make'
+	XDG_CACHE_HOME=/proc ./examined
+	found 'no cache' cache-unwritable $grave '/proc.* \| set XDG_CACHE_HOME'
+	is 'no cache: what hangs on it is not tried' "$(state cache-full)" unknown
+	own -m sh -c 'mkdir -p small && mount -t tmpfs -o size=1m none small && XDG_CACHE_HOME=$PWD/small ./examined'
+	found 'a small cache' cache-full weak '(1 MiB|[0-9.]+ KiB) are free in .*small; .* 300 MiB \| make room'
+	own -m sh -c 'sed "s/^MemAvailable:.*/MemAvailable: 102400 kB/" /proc/meminfo >little; mount --bind little /proc/meminfo
+./examined'
+	found 'little memory' guest-memory-short weak '^100 MiB are available; one may take 512 MiB \| '
+}
+
+# No ioctl reaches the real /dev/kvm here: it may be of the kind that hangs.
+test_kvm() {
+	export CPU='mount -t tmpfs none /sys/module; sed "s/^flags.*/flags : fpu $flag/" /proc/cpuinfo >cpu; mount --bind cpu /proc/cpuinfo'
+	flag='' own -m sh -c 'eval "$CPU"; ./examined'
+	found 'no extension' kvm-unusable weak '^the processor shows neither vmx nor svm \| .*nested virtualization'
+	flag=vmx own -m sh -c 'eval "$CPU"; mkdir /sys/module/kvm_pvm && ./examined'
+	found 'paravirtual' kvm-unusable weak '^kvm_pvm is loaded: .* \| .*nested virtualization'
+	if [ -e /dev/kvm ]; then
+		flag=svm own -m sh -c 'eval "$CPU"; mount --bind /dev/null /dev/kvm && ./examined'
+		found 'another /dev/kvm' kvm-unusable weak '^KVM_GET_API_VERSION said -1, not 12 \| .*dmesg'
+		is 'another /dev/kvm: nothing is remembered by the doctor' "$(find . -name machine -path '*belljar*')" ''
+	else
+		skip 'another /dev/kvm' 'cannot here: kvm'
+	fi
+}
+
 # A start that fails for a reason that no other probe knows, of a preset that is not one of ours.
 test_start() {
 	mkdir -p .config/belljar/presets
@@ -282,6 +329,8 @@ if here userns 'situations'; then
 	test_inside namespaces
 	test_places
 	test_start
+	test_microvm
+	test_kvm
 	test_namespaces user userns-denied
 	test_namespaces net netns-denied
 	test_namespaces mnt mounts-denied

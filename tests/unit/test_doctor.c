@@ -116,6 +116,8 @@ static void test_causes(void **state)
 		{ "docker", NEED_TAKE_FD, EPERM, "filter", "docker run --security-opt seccomp=unconfined" },
 		{ "docker", NEED_STATE_ROOM, ENOSPC, NULL, NULL },
 		{ "docker", NEED_ONE_LISTENER, EBUSY, NULL, NULL },
+		{ "docker", NEED_CACHE, EACCES, NULL, NULL }, /* no filter's doing */
+		{ "docker", NEED_QEMU, EACCES, NULL, NULL },
 		{ "docker-unfiltered", NEED_MOUNTS, EACCES, "docker-default",
 		  "docker run --security-opt apparmor=unconfined" },
 		{ "docker-unfiltered", NEED_PROC, EPERM, "/proc/bus is mounted over",
@@ -159,6 +161,24 @@ static void test_causes(void **state)
 			fail_msg("%s, %s: '%s', '%s'", want[i].machine, need_kinds[want[i].need].code,
 				 got.fact, got.remedy);
 	}
+}
+
+/* What helps against a KVM that does not work is by what speaks against it. */
+static void test_kvm_remedy(void **state)
+{
+	struct machine m;
+	struct cause c;
+	(void) state;
+	at("docker", &m);
+	cause_find(&m, NEED_KVM, EACCES, &c);
+	assert_string_equal(c.fact, "");
+	assert_string_equal(c.remedy, kvm_kinds[KVM_NO_EXTENSION].remedy);
+	at("kvm-paravirtual", &m);
+	cause_find(&m, NEED_KVM, ENOTSUP, &c);
+	assert_string_equal(c.remedy, kvm_kinds[KVM_PARAVIRTUAL].remedy);
+	at("kvm-no-device", &m);
+	cause_find(&m, NEED_KVM, ENOENT, &c);
+	assert_string_equal(c.remedy, kvm_kinds[KVM_NO_DEVICE].remedy);
 }
 
 /* ---- codes ---- */
@@ -368,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_facts),
 		cmocka_unit_test(test_nothing_to_read),
 		cmocka_unit_test(test_causes),
+		cmocka_unit_test(test_kvm_remedy),
 		cmocka_unit_test(test_codes),
 		cmocka_unit_test(test_refusal_names_the_remedy),
 		cmocka_unit_test(test_each_need_is_tried),
