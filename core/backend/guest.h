@@ -5,6 +5,8 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #include "core/model/model.h"
 
 #include <stdbool.h>
