@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
-extern const struct backend backend_subprocess, backend_namespaces;
+extern const struct backend backend_subprocess, backend_namespaces, backend_microvm;
 
-const struct backend *const backends[] = { &backend_subprocess, &backend_namespaces, NULL };
+const struct backend *const backends[] = { &backend_subprocess, &backend_namespaces, &backend_microvm, NULL };
 
 int backend_find(const char *name, const struct backend **ret, struct err *e)
 {
@@ -21,6 +21,6 @@ int backend_find(const char *name, const struct backend **ret, struct err *e)
 			return 0;
 		}
 	return err_say(e, ENOENT,
-		       "backend '%s' is not in this version of belljar; there are: subprocess, namespaces",
+		       "backend '%s' is not in this version of belljar; there are: subprocess, namespaces, microvm",
 		       name);
 }

@@ -8,9 +8,11 @@
 /* clang-format off */
 
 #include "core/backend/canary.h"
+#include "core/backend/progress.h"
 #include "core/backend/cause.h"
 #include "core/backend/machine.h"
 #include "core/backend/temp.h"
+#include "core/base/util.h"
 #include "core/confine/confine.h"
 #include "core/model/model.h"
 
@@ -46,9 +48,11 @@ struct backend {
 	/* Without one of `needs` nothing starts; without one of `weaker_without` a limit or a layer is weaker, or less is
 	 * shown. Both end with NEED_MAX. */
 	const enum need *needs, *weaker_without;
-	/* start: the target stands before its exec and waits for instance_release. Fills *ret as far as it came, also on
+	/* start: the target stands before its exec and waits for `release`. Fills *ret as far as it came, also on
 	 * failure: `end` and `done` take it either way. */
 	int (*start)(const struct launch *l, struct instance *ret, struct err *e);
+	/* release: the target goes its way. */
+	int (*release)(struct instance *i, struct err *e);
 	/* stop: SIGTERM to the target, or with `force` an end to every process of the run. May be called again. */
 	int (*stop)(struct instance *i, bool force, struct err *e);
 	int (*pause)(struct instance *i, bool on, struct err *e);
@@ -60,7 +64,7 @@ struct backend {
 	void (*done)(struct instance *i); /* after end: closes and removes */
 };
 
-#define INSTANCE_LAYERS 12
+#define INSTANCE_LAYERS 16
 
 struct instance {
 	const struct backend *backend;
@@ -76,6 +80,13 @@ struct instance {
 	int tty_fd;                /* the target's terminal, held so that it does not hang up in between; -1: it has none */
 	char tty_path[40];
 	int notify_fd;             /* the seccomp listener, or -1 */
+	/* Of a machine of its own, the streams to the supervisor inside: frames both ways; input to it, files from it. -1: the
+	 * target is a process of this host, and all there is to know of it we know ourselves. */
+	int guest_fd, data_fd;
+	int spool_fd;              /* what comes back of files, until the run is dead; -1: nothing is to come */
+	struct buf guest_out;      /* what is to go to guest_fd; sent up to guest_out_sent */
+	size_t guest_out_sent;
+	struct event *told;        /* how the supervisor inside started; owned. NULL: there is none */
 	int sync_fd;               /* the start socket: errors of the start, and the reaper's last word */
 	int proc_dirfd;            /* the run's own /proc; -1: its processes are our descendants in ours */
 	int root_dirfd;            /* the target's root; -1: the host's */
@@ -94,8 +105,9 @@ struct instance {
 	struct event_limit limits[LIMIT_MAX];
 	struct event_layer layers[INSTANCE_LAYERS];
 	size_t layer_count;
-	char text[2048]; /* what the layers' details point to */
+	char text[6144]; /* what the layers' details point to */
 	size_t text_len;
+	struct progress progress;      /* of a start that takes a while */
 	struct canary canary;          /* planted where the target's HOME is, when the launch asks for it */
 	void *priv;
 };
@@ -109,10 +121,14 @@ uid_t target_uid(const struct launch *l);
 
 /* instance_init: before start. Borrows the launch until done. */
 void instance_init(struct instance *i, const struct backend *b, const struct launch *l);
-/* instance_release: the target executes. What it answers (exec failed) comes over sync_fd. */
-int instance_release(struct instance *i, struct err *e);
 /* instance_sync: the next message of sync_fd, without waiting. 1, 0 when there is none, -EPIPE when it is at its end. */
 int instance_sync(struct instance *i, struct sync_msg *ret);
+
+/* guest_link.c: the streams of a machine of its own. guest_send: a frame, queued where there is no room. guest_flush: 0, or
+ * -EAGAIN where some of it waits. guest_spool: takes what has come of files; more than 0, 0 at its end or its cap. */
+void guest_send(struct instance *i, const void *frame, size_t len);
+int guest_flush(struct instance *i);
+ssize_t guest_spool(struct instance *i);
 
 /*
  * What a dead supervisor may have left on this host (control groups, folders, at `subprocess` processes) carries the

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -36,19 +37,26 @@ static const struct {
 	{ ".kube/config", "apiVersion: v1\nusers:\n- name: agent\n  user:\n    token: %s\n" },
 };
 
-void canary_make(struct canary *c)
+void canary_of(struct canary *c, const char *nonce)
 {
-	uint8_t random[CANARY_NONCE];
-	if (getrandom(random, sizeof(random), 0) != (ssize_t) sizeof(random))
-		abort(); /* up to 256 bytes never fall short, getrandom(2) */
-	for (size_t k = 0; k < CANARY_NONCE; k++)
-		c->nonce[k] = alphabet[random[k] % 32];
-	c->nonce[CANARY_NONCE] = 0;
+	snprintf(c->nonce, sizeof(c->nonce), "%s", nonce);
 	for (size_t k = 0; k < CANARY_FILES; k++) {
 		const char *at = strstr(files[k].text, "%s");
 		c->text[k] = xprintf("%.*s%c%s%s", (int) (at - files[k].text), files[k].text, alphabet[k],
 				     c->nonce, at + 2);
 	}
+}
+
+void canary_make(struct canary *c)
+{
+	uint8_t random[CANARY_NONCE];
+	char nonce[CANARY_NONCE + 1];
+	if (getrandom(random, sizeof(random), 0) != (ssize_t) sizeof(random))
+		abort(); /* up to 256 bytes never fall short, getrandom(2) */
+	for (size_t k = 0; k < CANARY_NONCE; k++)
+		nonce[k] = alphabet[random[k] % 32];
+	nonce[CANARY_NONCE] = 0;
+	canary_of(c, nonce);
 }
 
 void canary_done(struct canary *c)

@@ -20,6 +20,7 @@ struct canary {
 };
 
 void canary_make(struct canary *c);
+void canary_of(struct canary *c, const char *nonce); /* one that was made elsewhere */
 void canary_done(struct canary *c);
 /* canary_file: the k-th one: its path below HOME and its text. NULL after the last, and where none are planted. */
 const char *canary_file(const struct canary *c, size_t k, const char **ret_text);

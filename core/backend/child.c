@@ -36,6 +36,9 @@ void instance_init(struct instance *i, const struct backend *b, const struct lau
 		.err_fd = -1,
 		.tty_fd = -1,
 		.notify_fd = -1,
+		.guest_fd = -1,
+		.data_fd = -1,
+		.spool_fd = -1,
 		.sync_fd = -1,
 		.proc_dirfd = -1,
 		.root_dirfd = -1,
@@ -337,7 +340,7 @@ out:
 	return r;
 }
 
-int instance_release(struct instance *i, struct err *e)
+int child_release(struct instance *i, struct err *e)
 {
 	if (write(i->sync_fd, "g", 1) != 1)
 		return err_set(e, errno, "let the target start");
@@ -389,10 +392,13 @@ void instance_done(struct instance *i)
 	i->cgroup = cgroup_remove(i->cgroup);
 	int *const fds[] = { &i->pidfd,        &i->in_fd,       &i->out_fd,       &i->err_fd,
 			     &i->tty_fd,       &i->notify_fd,   &i->sync_fd,      &i->proc_dirfd,
+			     &i->guest_fd,     &i->data_fd,     &i->spool_fd,
 			     &i->root_dirfd,   &i->space_dirfd, &i->output_dirfd, &i->upper_dirfd,
 			     &i->project_dirfd };
 	for (size_t k = 0; k < ARRAY_LEN(fds); k++)
 		close_fd(fds[k]);
+	i->told = event_free(i->told);
+	buf_done(&i->guest_out);
 	i->argv = strv_free(i->argv);
 	i->env = strv_free(i->env);
 	canary_done(&i->canary);

@@ -11,6 +11,8 @@
  * descriptors of `c` itself. child_await: until the child stands before its exec; what went wrong in it is `e`. */
 int child_start(struct instance *i, struct confinement *c, struct err *e);
 int child_await(struct instance *i, struct err *e);
+/* child_release: what it answers (exec failed) comes over sync_fd. */
+int child_release(struct instance *i, struct err *e);
 int child_stop(struct instance *i, bool force, struct err *e);
 int child_pause(struct instance *i, bool on, struct err *e);
 int child_end(struct instance *i);

@@ -7,6 +7,7 @@
 
 /* clang-format off */
 
+#include "core/backend/progress.h"
 #include "core/model/model.h"
 
 #include <stdbool.h>
@@ -16,11 +17,6 @@
 struct err;
 struct launch;
 
-/* Told as something that takes longer than a second goes on; NULL functions are not called. */
-struct progress {
-	void (*step)(void *arg, const char *what); /* "packing the root image", in words for a person */
-	void *arg;
-};
 void progress_step(const struct progress *to, const char *what); /* accepts NULL */
 
 /* ---- guest_parts.c: what `make` built and unpacked (.ci/guest-kernel: the kernel) ---- */

@@ -339,7 +339,8 @@ unsigned watch_for(const struct instance *i, bool answer_sockets)
 			 (p->observe.network ? WATCH_NETWORK : 0) | (p->observe.exec ? WATCH_EXEC : 0) |
 			 (p->observe.files == FILES_ATTEMPTS ? WATCH_FILES : 0) |
 			 (i->memory_by_supervisor ? WATCH_MEMORY : 0) |
-			 (i->fork_by_supervisor ? WATCH_FORK : 0) | (answer_sockets ? WATCH_SOCKET : 0);
+			 (i->fork_by_supervisor ? WATCH_FORK : 0) | (answer_sockets ? WATCH_SOCKET : 0) |
+			 (i->launch->watch_exit ? WATCH_EXIT : 0);
 	/* Not worth a listener of their own: there can be only one, also of whoever is around us. */
 	if (watch && p->limit[LIMIT_FILE_SIZE] != UNLIMITED)
 		watch |= WATCH_SIGNAL;

@@ -176,6 +176,7 @@ const struct backend backend_namespaces = {
 	.needs = needs,
 	.weaker_without = weaker_without,
 	.start = namespaces_start,
+	.release = child_release,
 	.stop = child_stop,
 	.pause = child_pause,
 	.collect = stage_collect,

@@ -249,6 +249,7 @@ const struct backend backend_subprocess = {
 	.needs = needs,
 	.weaker_without = weaker_without,
 	.start = subprocess_start,
+	.release = child_release,
 	.stop = subprocess_stop,
 	.pause = child_pause,
 	.collect = stage_collect,

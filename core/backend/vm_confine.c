@@ -261,7 +261,7 @@ static int qemu_start(struct instance *q, const struct vm_child *v, struct mount
 	};
 	if ((r = mount_plan_open(m, e)) >= 0 && (r = child_start(q, &c, e)) >= 0 &&
 	    (r = child_await(q, e)) >= 0)
-		r = instance_release(q, e);
+		r = child_release(q, e);
 	seccomp_program_done(&filter);
 	return r;
 }

@@ -229,6 +229,7 @@ static const struct {
 	enum seccomp_watch bit;
 	const char *call;
 } watched[] = {
+	{ WATCH_EXIT, "exit_group" },
 	{ WATCH_NETWORK, "socket" }, { WATCH_NETWORK, "connect" },     { WATCH_NETWORK, "bind" },
 	{ WATCH_NETWORK, "listen" }, { WATCH_NETWORK, "accept" },      { WATCH_NETWORK, "accept4" },
 	{ WATCH_NETWORK, "sendto" }, { WATCH_NETWORK, "sendmsg" },     { WATCH_NETWORK, "sendmmsg" },

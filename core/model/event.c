@@ -18,7 +18,7 @@ static const char *const type_names[EVENT_TYPE_MAX] = {
 	[EVENT_METER] = "meter",       [EVENT_LIMIT] = "limit",     [EVENT_TERMINAL] = "terminal",
 	[EVENT_ALERT] = "alert",       [EVENT_ASK] = "ask",         [EVENT_ANSWER] = "answer",
 	[EVENT_DROPPED] = "dropped",   [EVENT_CHANGED] = "changed", [EVENT_ERROR] = "error",
-	[EVENT_EXIT] = "exit",         [EVENT_UNKNOWN] = "unknown",
+	[EVENT_PROGRESS] = "progress", [EVENT_EXIT] = "exit",       [EVENT_UNKNOWN] = "unknown",
 };
 static const char *const source_names[] = { [SOURCE_HOST] = "host", [SOURCE_GUEST] = "guest" };
 static const char *const outcome_names[OUTCOME_MAX] = {
@@ -291,6 +291,8 @@ static const struct event_field meter_fields[] = {
 	U64("write_rate", meter.write_rate, ALWAYS),
 	U64("space", meter.space, ALWAYS),
 	U64("inodes", meter.inodes, 0),
+	U64("host_cpu_ns", meter.host_cpu_ns, 0),
+	U64("host_memory", meter.host_memory, 0),
 	MAP("sources", meter.sources, event_pair, meter.source_count, &pair_items),
 	END,
 };
@@ -345,6 +347,10 @@ static const struct event_field error_fields[] = {
 	STR("remedy", error.remedy, 0),
 	END,
 };
+static const struct event_field progress_fields[] = {
+	STR("text", progress.text, REQUIRED),
+	END,
+};
 static const struct event_field exit_fields[] = {
 	WORD("verdict", exit.verdict, verdict, REQUIRED),
 	I64("status", exit.status, ALWAYS),
@@ -370,7 +376,7 @@ static const struct event_field *const fields_of[EVENT_TYPE_MAX] = {
 	[EVENT_METER] = meter_fields,       [EVENT_LIMIT] = limit_fields,   [EVENT_TERMINAL] = terminal_fields,
 	[EVENT_ALERT] = alert_fields,       [EVENT_ASK] = ask_fields,       [EVENT_ANSWER] = answer_fields,
 	[EVENT_DROPPED] = dropped_fields,   [EVENT_CHANGED] = changed_fields, [EVENT_ERROR] = error_fields,
-	[EVENT_EXIT] = exit_fields,
+	[EVENT_PROGRESS] = progress_fields, [EVENT_EXIT] = exit_fields,
 };
 /* clang-format on */
 

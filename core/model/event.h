@@ -18,7 +18,7 @@ struct buf;
 
 enum event_type {
 	EVENT_START, EVENT_OUTPUT, EVENT_DENIED, EVENT_NETWORK, EVENT_FILE, EVENT_EXEC, EVENT_METER, EVENT_LIMIT,
-	EVENT_TERMINAL, EVENT_ALERT, EVENT_ASK, EVENT_ANSWER, EVENT_DROPPED, EVENT_CHANGED, EVENT_ERROR, EVENT_EXIT,
+	EVENT_TERMINAL, EVENT_ALERT, EVENT_ASK, EVENT_ANSWER, EVENT_DROPPED, EVENT_CHANGED, EVENT_ERROR, EVENT_PROGRESS, EVENT_EXIT,
 	EVENT_UNKNOWN, /* only from a recording: kept and shown, never made here */
 	EVENT_TYPE_MAX,
 };
@@ -109,6 +109,7 @@ struct event {
 		} exec;
 		struct {
 			uint64_t cpu_ns; double cpu_pct;
+			uint64_t host_cpu_ns, host_memory; /* of the machine that it runs in, as the host sees it; UNKNOWN: no such */
 			uint64_t memory, memory_peak, processes, processes_peak, written, write_rate, space, inodes;
 			const struct event_pair *sources; size_t source_count;
 		} meter;
@@ -131,6 +132,7 @@ struct event {
 		struct { const char *what; uint64_t count; const char *why; } dropped;
 		struct { const char *op, *path; uint64_t bytes; } changed; /* --project: op is added, changed, removed */
 		struct { const char *text, *remedy; } error;
+		struct { const char *text; } progress; /* before the start: what takes a while */
 		struct {
 			enum verdict verdict;
 			int64_t status;       /* of the target, or -1 */

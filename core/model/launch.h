@@ -61,6 +61,7 @@ struct launch {
 	uint16_t rows, columns;          /* of that terminal (tty); 0: 24, 80 */
 	bool terse;                      /* the front end has no use for events of files, network and programs: only the
 	                                  * recording gets them */
+	bool watch_exit;                 /* inside a machine: the target's end is told before it is carried out */
 	bool answers;                    /* the front end answers what `on_denied = ask` asks; else it is refused at once */
 };
 

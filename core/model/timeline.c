@@ -300,6 +300,11 @@ static void tell_error(const struct event *ev, struct words *w)
 		buf_printf(&w->why, "remedy: %s", ev->error.remedy);
 }
 
+static void tell_progress(const struct event *ev, struct words *w)
+{
+	buf_str(&w->what, ev->progress.text);
+}
+
 static void tell_exit(const struct event *ev, struct words *w)
 {
 	buf_str(&w->what, verdict_name(ev->exit.verdict));
@@ -329,7 +334,7 @@ static const struct {
 	[EVENT_ASK] = { "ASK", tell_ask },             [EVENT_ANSWER] = { "ANSWER", tell_answer },
 	[EVENT_DROPPED] = { "DROP", tell_dropped },    [EVENT_CHANGED] = { "CHANGE", tell_changed },
 	[EVENT_ERROR] = { "ERROR", tell_error },       [EVENT_EXIT] = { "EXIT", tell_exit },
-	[EVENT_UNKNOWN] = { "OTHER", tell_unknown },
+	[EVENT_PROGRESS] = { "WAIT", tell_progress },  [EVENT_UNKNOWN] = { "OTHER", tell_unknown },
 };
 /* clang-format on */
 

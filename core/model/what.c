@@ -132,6 +132,9 @@ void event_what(const struct event *ev, struct buf *out)
 		buf_str(out, "answer: ");
 		add_capped(out, ev->answer.decision);
 		break;
+	case EVENT_PROGRESS:
+		add_capped(out, ev->progress.text);
+		break;
 	case EVENT_ERROR:
 		add_capped(out, ev->error.text);
 		break;

@@ -37,11 +37,25 @@ static void reader_gone(struct feed *s)
 	queue_clear(s);
 }
 
+static int stream_send(int fd, struct frame *f)
+{
+	while (f->sent < f->len) {
+		ssize_t n = write(fd, f->bytes + f->sent, f->len - f->sent);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EAGAIN;
+		f->sent += (size_t) n;
+	}
+	return 0;
+}
+
 int feed_flush(struct feed *s)
 {
 	s->blocked = false;
 	while (!s->reader_gone && s->head) {
-		int r = wire_send(s->wire_fd, s->head->bytes, s->head->len);
+		int r = s->stream ? stream_send(s->wire_fd, s->head)
+				  : wire_send(s->wire_fd, s->head->bytes, s->head->len);
 		s->blocked = r == -EAGAIN;
 		if (s->blocked)
 			return r;
@@ -70,6 +84,28 @@ static bool may_wait(const struct feed *s, const struct event *ev)
 	return is_watched(ev) && s->queued < FEED_HOLD_MAX;
 }
 
+static void frame_queue(struct feed *s, const void *bytes, size_t len)
+{
+	const uint32_t length = (uint32_t) len;
+	size_t before = s->stream ? sizeof(length) : 0;
+	struct frame *f = xmalloc(sizeof(*f) + before + len);
+	f->next = NULL;
+	f->len = before + len;
+	f->sent = 0;
+	memcpy(f->bytes, &length, before);
+	memcpy(f->bytes + before, bytes, len);
+	*s->tail = f;
+	s->tail = &f->next;
+	s->queued += f->len;
+}
+
+void feed_frame(struct feed *s, const void *bytes, size_t len)
+{
+	frame_queue(s, bytes, len);
+	if (!s->blocked)
+		(void) feed_flush(s);
+}
+
 static void deliver(struct feed *s, const struct event *ev)
 {
 	if (s->terse && is_watched(ev))
@@ -77,13 +113,7 @@ static void deliver(struct feed *s, const struct event *ev)
 	ssize_t len = event_encode(ev, s->space, sizeof(s->space));
 	if (len < 0 || s->reader_gone)
 		return;
-	struct frame *f = xmalloc(sizeof(*f) + (size_t) len);
-	f->next = NULL;
-	f->len = (size_t) len;
-	memcpy(f->bytes, s->space, (size_t) len);
-	*s->tail = f;
-	s->tail = &f->next;
-	s->queued += f->len;
+	frame_queue(s, s->space, (size_t) len);
 	if (!s->blocked && !may_wait(s, ev))
 		(void) feed_flush(s);
 }
@@ -92,7 +122,6 @@ static void number(struct feed *s, struct event *ev)
 {
 	ev->seq = ++s->seq;
 	ev->t_ns = now_ns() - s->start_ns;
-	ev->source = SOURCE_HOST;
 }
 
 /* The last line of a recording may be the one that finds no room. Behind the exit event nobody reads: so it is written
@@ -105,6 +134,7 @@ static void record_last(struct feed *s, struct event *ev)
 	if (record_flush(s->record) == 0)
 		return;
 	struct event error = { .type = EVENT_ERROR,
+			       .source = SOURCE_HOST,
 			       .error = { .text = "the recording is not whole: its file could not be written",
 					  .remedy = "" } };
 	number(s, &error);
@@ -151,8 +181,10 @@ static void tell_dropped(struct feed *s)
 	}
 }
 
-void feed_emit(struct feed *s, struct event *ev)
+static void emit(struct feed *s, struct event *ev)
 {
+	if (s->mute)
+		return;
 	/* Output waits in its pipe before this is reached, and an exit event is never lost. */
 	if (s->queued >= FEED_QUEUE_MAX && ev->type != EVENT_OUTPUT && ev->type != EVENT_EXIT) {
 		drop(s, ev);
@@ -166,6 +198,18 @@ void feed_emit(struct feed *s, struct event *ev)
 	deliver(s, ev); /* before the file: the reader waits for it, the file does not */
 	if (s->record && ev->type != EVENT_EXIT)
 		record_add(s->record, ev);
+}
+
+void feed_emit(struct feed *s, struct event *ev)
+{
+	ev->source = SOURCE_HOST;
+	emit(s, ev);
+}
+
+void feed_relay(struct feed *s, struct event *ev)
+{
+	ev->source = SOURCE_GUEST;
+	emit(s, ev);
 }
 
 void feed_drain(struct feed *s)

@@ -121,6 +121,16 @@ void meter_start(struct meter *m, const struct instance *i)
 	}
 }
 
+void meter_begin(struct meter *m, const struct instance *i)
+{
+	meter_start(m, i);
+	meter_read(m, i);
+	const uint64_t cpu = m->cpu_ns, written = m->written == UNKNOWN_U64 ? 0 : m->written;
+	meter_start(m, i);
+	m->cpu_base = cpu;
+	m->written_base = written;
+}
+
 static uint64_t most(uint64_t a, uint64_t b)
 {
 	return a == UNKNOWN_U64 ? b : b == UNKNOWN_U64 ? a : a > b ? a : b;
@@ -141,7 +151,7 @@ static void read_cgroup(struct meter *m, const struct instance *i)
 				     most(m->tasks, peak > i->processes_own ? peak - i->processes_own : 0));
 	}
 	if (m->cg.cpu_ns != UNKNOWN_U64)
-		m->cpu_ns = m->cg.cpu_ns;
+		m->cpu_ns = m->cg.cpu_ns > m->cpu_base ? m->cg.cpu_ns - m->cpu_base : 0;
 }
 
 static uint64_t memory_of(const struct meter *m, const struct tree *t, struct memfds *f)
@@ -219,6 +229,7 @@ void meter_read(struct meter *m, const struct instance *i)
 	uint64_t cpu_ns = cpu_floor(m, s.cpu_ticks * (NS_PER_S / (uint64_t) sysconf(_SC_CLK_TCK)));
 	if (m->cg.cpu_ns == UNKNOWN_U64 && cpu_ns > m->cpu_ns)
 		m->cpu_ns = cpu_ns;
+	s.written -= s.written < m->written_base ? s.written : m->written_base;
 	if (s.written_known && (m->written == UNKNOWN_U64 || s.written > m->written))
 		m->written = s.written;
 }
@@ -256,6 +267,8 @@ void meter_emit(struct meter *m, const struct instance *i, struct feed *s)
 				    .write_rate = UNKNOWN_U64,
 				    .space = m->space,
 				    .inodes = m->inodes,
+				    .host_cpu_ns = UNKNOWN_U64,
+				    .host_memory = UNKNOWN_U64,
 				    .sources = sources,
 				    .source_count = ARRAY_LEN(sources),
 			    } };

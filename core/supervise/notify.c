@@ -542,6 +542,11 @@ static void notify_one(struct notify *n)
 		else
 			go_on(n);
 		break;
+	case WATCH_EXIT:
+		if ((pid_t) n->req.pid != n->v->inst.target_pid ||
+		    !inside_exits(n->v, (int) n->req.data.args[0]))
+			go_on(n);
+		break;
 	case WATCH_DENIED:
 		on_denied(n, &why);
 		break;

@@ -101,6 +101,7 @@ static int output_read(struct supervisor *v, enum stream which)
 		return errno == EAGAIN ? 0 : errno == EINTR ? 1 : -EPIPE;
 	if (n == 0)
 		return -EPIPE;
+	v->output.taken[which] += (uint64_t) n;
 	size_t keep = (uint64_t) n < v->output.left ? (size_t) n : (size_t) v->output.left;
 	if (v->output.left != UNLIMITED)
 		v->output.left -= keep;
@@ -143,6 +144,8 @@ static void output_ready(struct supervisor *v, enum stream which)
 		r = output_read(v, which);
 	if (r < 0)
 		output_close(v, which);
+	if (v->guest)
+		guest_printed(v);
 }
 
 static void on_stdout(void *arg, uint32_t events)

@@ -57,6 +57,16 @@ int trial_run(const char *preset, struct event **ret, struct err *e);
  * ("net-ns  on  only its own loopback"). Appended. */
 void trial_describe(const struct event *start, struct buf *out);
 
+/*
+ * supervisor_inside: the whole life of the supervisor that is process 1 of a machine: it is told what to set up, then what to
+ * run. `failed`, where it is not NULL, is what went wrong before; it is told, and that is all. Never returns.
+ */
+struct inside_ports {
+	int control_fd, stdout_fd, stderr_fd, data_fd; /* non-blocking */
+	const struct err *failed;
+};
+_Noreturn void supervisor_inside(const struct inside_ports *ports);
+
 /* run_target_uid: who the target of such a run is on this host. level_own_kernel: whether runs of a backend of this name have a
  * kernel that is not the host's. */
 uid_t run_target_uid(const struct launch *l);

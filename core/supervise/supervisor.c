@@ -131,9 +131,13 @@ static void on_meter(void *arg)
 	notify_tick(v);
 	group_tick(&v->groups, &v->feed);
 	output_tick(v);
-	meter_emit(&v->meter, &v->inst, &v->feed);
-	look_at_counters(v);
-	if (cpu_limit != UNLIMITED && v->meter.cpu_ns > cpu_limit && v->state == RUN_RUNNING) {
+	if (v->guest) {
+		guest_tick(v);
+	} else {
+		meter_emit(&v->meter, &v->inst, &v->feed);
+		look_at_counters(v);
+	}
+	if (!v->guest && cpu_limit != UNLIMITED && v->meter.cpu_ns > cpu_limit && v->state == RUN_RUNNING) {
 		char used[24];
 		supervisor_limit(v, LIMIT_CPU, BASIS_SAMPLED, "the tree used %s",
 				 format_ns(v->meter.cpu_ns, used, sizeof(used)));
@@ -169,6 +173,8 @@ static void on_sync(void *arg, uint32_t events)
 			v->facts.setup_code = m.err.code ? m.err.code : EIO;
 			v->facts.exec_failed = str_starts(m.err.text, "execute ");
 			snprintf(v->facts.setup_text, sizeof(v->facts.setup_text), "%s", m.err.text);
+		} else if (m.type == SYNC_EXIT && v->guest) {
+			guest_machine_ended(v, m.value);
 		} else if (m.type == SYNC_EXIT) {
 			v->facts.ended = true;
 			v->facts.wait_status = m.value;
@@ -176,7 +182,7 @@ static void on_sync(void *arg, uint32_t events)
 			v->facts.rlimit_cpu_ns = m.rlimit_cpu_ns;
 			v->meter.written_whole = m.written != UINT64_MAX;
 			if (v->meter.written_whole)
-				v->meter.written = m.written; /* of all that process 1 reaped */
+				v->meter.written = m.written - (m.written < v->meter.written_base ? m.written : v->meter.written_base); /* of all that process 1 reaped */
 			v->ended_ns = now_ns();
 			meter_read(&v->meter,
 				   &v->inst); /* all but process 1 is reaped, whose end takes long */
@@ -237,10 +243,11 @@ static void lists_of(const struct supervisor *v, struct event_pair ret[LIST_MAX]
 	}
 }
 
-static void emit_start(struct supervisor *v)
+void supervisor_tell_start(struct supervisor *v)
 {
 	const struct launch *l = v->launch;
 	struct event_pair lists[LIST_MAX];
+	const struct event *told = v->inst.told;
 	lists_of(v, lists);
 	struct event ev = { .type = EVENT_START,
 			    .start = { .argv = (const char *const *) v->inst.argv,
@@ -254,21 +261,28 @@ static void emit_start(struct supervisor *v)
 				       .limit_count = LIMIT_MAX,
 				       .layers = v->inst.layers,
 				       .layer_count = v->inst.layer_count,
-				       .lists = lists,
-				       .list_count = LIST_MAX } };
+				       .lists = told ? told->start.lists : lists,
+				       .list_count = told ? told->start.list_count : LIST_MAX } };
 	feed_emit(&v->feed, &ev);
 }
 
-static int watch_all(struct supervisor *v, struct err *e)
+int supervisor_watch(struct supervisor *v, struct err *e)
+{
+	int r;
+	if ((r = v->inside ? relay_start(v, e) : output_start(v, e)) < 0 ||
+	    (r = loop_watch_fd(v->loop, v->inst.sync_fd, EPOLLIN, on_sync, v, e)) < 0 ||
+	    (r = typing_start(v, e)) < 0)
+		return r;
+	notify_start(v);
+	return 0;
+}
+
+int supervisor_timers(struct supervisor *v, struct err *e)
 {
 	const uint64_t *limit = v->launch->policy->limit;
 	int r;
-	if ((r = output_start(v, e)) < 0 ||
-	    (r = loop_watch_fd(v->loop, v->inst.sync_fd, EPOLLIN, on_sync, v, e)) < 0 ||
-	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_wire, v, e)) < 0 ||
-	    (r = typing_start(v, e)) < 0 || (r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
+	if ((r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
 		return r;
-	notify_start(v);
 	if (limit[LIMIT_WALL] != UNLIMITED &&
 	    (r = loop_timer(v->loop, limit[LIMIT_WALL], 0, on_wall, v, e)) < 0)
 		return r;
@@ -278,7 +292,14 @@ static int watch_all(struct supervisor *v, struct err *e)
 	return 0;
 }
 
-static int start(struct supervisor *v, struct err *e)
+static void on_progress(void *arg, const char *what)
+{
+	struct supervisor *v = arg;
+	struct event ev = { .type = EVENT_PROGRESS, .progress = { .text = what } };
+	feed_emit(&v->feed, &ev);
+}
+
+int supervisor_begin(struct supervisor *v, struct err *e)
 {
 	const struct backend *b;
 	sigset_t set;
@@ -294,19 +315,28 @@ static int start(struct supervisor *v, struct err *e)
 	if (!v->launch->no_record && (r = record_create(v->launch, &v->feed.record, e)) < 0)
 		return v->launch->record_path ? r : need_refuse(e, NEED_STATE);
 	instance_init(&v->inst, b, v->launch);
+	v->inst.progress = (struct progress){ on_progress, v };
 	if ((r = b->start(v->launch, &v->inst, e)) < 0)
 		return r;
 	/* From here on nothing of ours can be read by a process of the same user that the target might be. Not before:
 	 * the child is a copy, and its id maps could not be written. */
 	(void) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	meter_start(&v->meter, &v->inst);
-	if ((r = watch_all(v, e)) < 0)
+	return 0;
+}
+
+static int start(struct supervisor *v, struct err *e)
+{
+	int r;
+	if ((r = supervisor_begin(v, e)) < 0 || (r = supervisor_watch(v, e)) < 0 ||
+	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_wire, v, e)) < 0 ||
+	    (r = supervisor_timers(v, e)) < 0 || (r = guest_start(v, e)) < 0)
 		return r;
 	v->feed.start_ns = now_ns();
 	clock_gettime(CLOCK_REALTIME_COARSE, &v->began);
 	v->state = RUN_RUNNING;
-	if ((r = instance_release(&v->inst, e)) == 0)
-		emit_start(v); /* while the target is on its way: nothing of it is read before the loop */
+	if ((r = v->inst.backend->release(&v->inst, e)) == 0)
+		supervisor_tell_start(v); /* while the target is on its way: nothing of it is read before the loop */
 	return r;
 }
 
@@ -366,7 +396,21 @@ static void last_facts(struct supervisor *v)
 		f->file_at_limit = evidence_file_at_limit(&v->inst, size, &v->began);
 }
 
-static void end_run(struct supervisor *v)
+/* Nothing of the run goes on: what can be known of it is read now. */
+void supervisor_gather(struct supervisor *v)
+{
+	if (!v->meter_last)
+		meter_read(&v->meter, &v->inst);
+	notify_tick(v);
+	group_tick(&v->groups, &v->feed);
+	if (!v->guest) {
+		look_at_counters(v);
+		meter_emit(&v->meter, &v->inst, &v->feed);
+	}
+	last_facts(v);
+}
+
+void supervisor_end(struct supervisor *v)
 {
 	v->state = RUN_STOPPING;
 	if (!v->ended_ns)
@@ -379,13 +423,7 @@ static void end_run(struct supervisor *v)
 		v->facts.quiet_ns = now_ns() - from;
 		output_finish(v);
 		if (v->inst.pid == 0 && v->started) {
-			if (!v->meter_last)
-				meter_read(&v->meter, &v->inst);
-			notify_tick(v);
-			group_tick(&v->groups, &v->feed);
-			look_at_counters(v);
-			meter_emit(&v->meter, &v->inst, &v->feed);
-			last_facts(v);
+			supervisor_gather(v);
 			if (!v->facts.setup_code)
 				collect(v);
 		}
@@ -398,13 +436,15 @@ static void finish(struct supervisor *v)
 	struct verdict_space space;
 	struct event ev;
 	struct err e;
-	end_run(v);
+	supervisor_end(v);
 	if (v->facts.setup_code)
 		supervisor_error(v, v->facts.setup_text);
 	if (v->inst.backend)
 		v->inst.backend->done(
 			&v->inst); /* before the exit event: whoever has read it finds nothing left */
 	verdict_make(&v->facts, v->inst.limits, &ev, &space);
+	if (v->guest)
+		guest_verdict(v, &ev);
 	v->state = RUN_DONE;
 	if (v->feed.record && record_flush(v->feed.record) < 0)
 		supervisor_error(v, "the recording is not whole: its file could not be written");
@@ -412,6 +452,7 @@ static void finish(struct supervisor *v)
 	if (v->feed.record && record_close(v->feed.record, &e) < 0)
 		(void) e; /* told above, as far as it was known then */
 	feed_drain(&v->feed);
+	guest_stop(v);
 	feed_done(&v->feed);
 	loop_free(v->loop);
 	free(v->canary_told);
@@ -440,6 +481,21 @@ static void process_part(const struct launch *l, int *wire_fd, int *stdin_fd)
 		fcntl(*stdin_fd, F_SETFD, FD_CLOEXEC);
 }
 
+/* 0: it goes on. */
+int supervisor_round(struct supervisor *v)
+{
+	struct err e;
+	if (loop_once(v->loop, -1, &e) < 0)
+		return 1;
+	output_pace(v);
+	if (!v->feed.reader_gone)
+		wire_watch(v);
+	if (!v->reap)
+		return 0;
+	v->reap = false;
+	return reap_children(v);
+}
+
 _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 {
 	struct supervisor *v = xcalloc(1, sizeof(*v));
@@ -457,17 +513,10 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 		snprintf(v->facts.setup_text, sizeof(v->facts.setup_text), "%s", e.text);
 	} else {
 		v->started = true;
-		if (v->inst.tty_fd < 0)
+		if (v->inst.tty_fd < 0 && !v->guest)
 			close_fd(&launch.stdin_fd); /* the target has its own */
-		for (bool over = false; !over && loop_once(v->loop, -1, &e) >= 0;) {
-			output_pace(v);
-			if (!v->feed.reader_gone)
-				wire_watch(v);
-			if (v->reap) {
-				v->reap = false;
-				over = reap_children(v);
-			}
-		}
+		while (supervisor_round(v) == 0)
+			;
 	}
 	finish(v);
 	_exit(0);

@@ -18,12 +18,14 @@
 
 struct frame {
 	struct frame *next;
-	size_t len;
+	size_t len, sent;
 	uint8_t bytes[];
 };
 struct feed {
 	int wire_fd; /* to the front end */
 	bool reader_gone;
+	bool stream;           /* the wire is a byte stream: each frame goes behind its length */
+	bool mute;             /* nothing that happens now is anybody's business yet */
 	bool terse;            /* what only tells of a watched call goes into the recording alone */
 	struct record *record; /* NULL: not recorded */
 	uint64_t seq, start_ns;
@@ -42,7 +44,9 @@ struct feed {
 #define FEED_QUEUE_MAX (8u << 20) /* above it events are dropped, and counted */
 
 void feed_init(struct feed *s, int wire_fd);
-void feed_emit(struct feed *s, struct event *ev); /* fills seq and t_ns */
+void feed_emit(struct feed *s, struct event *ev); /* fills seq, t_ns and source */
+void feed_relay(struct feed *s, struct event *ev); /* the same for what a guest tells */
+void feed_frame(struct feed *s, const void *bytes, size_t len); /* one that is no event */
 int feed_flush(struct feed *s);                   /* 0 all sent, -EAGAIN, -EPIPE */
 void feed_drain(struct feed *s);                  /* waits for the reader, until all is sent or it is gone */
 void feed_done(struct feed *s);
@@ -123,6 +127,7 @@ struct meter {
 	struct cgroup_reading cg;
 	uint64_t cpu_ns, memory, memory_peak, tasks, tasks_peak, written, space, space_peak, inodes;
 	uint64_t space_base, inodes_base; /* what the skeleton takes */
+	uint64_t cpu_base, written_base; /* what was used before */
 	uint64_t last_ns, last_cpu_ns, last_written;
 	uint64_t cpu_sum, cpu_gone, cpu_missing; /* see cpu_floor() */
 	uint64_t memfd_bytes;
@@ -133,6 +138,8 @@ struct meter {
 	bool memory_by_parts; /* that sample is of proportional sizes */
 };
 void meter_start(struct meter *m, const struct instance *i);
+/* meter_begin: what was used until now is not the run's. */
+void meter_begin(struct meter *m, const struct instance *i);
 void meter_read(struct meter *m, const struct instance *i);
 void meter_emit(struct meter *m, const struct instance *i, struct feed *s);
 /* meter_memory_over: reads, and again where what was read may be of no one moment. */
@@ -209,6 +216,7 @@ void notify_stop(struct supervisor *v);
 struct output {
 	int fd[STREAM_MAX]; /* Borrowed from the instance; -1 when at its end */
 	uint64_t left;      /* of the limit */
+	uint64_t taken[STREAM_MAX]; /* that came, dropped or not */
 	bool waits;         /* the reader cannot follow: the pipes fill up */
 	struct scrub scrub[STREAM_MAX];
 	struct buf shown; /* what a terminal would get: made to see what has to be taken out, and forgotten */
@@ -239,6 +247,41 @@ struct typing {
 int typing_start(struct supervisor *v, struct err *e);
 void typing_resize(struct supervisor *v, uint32_t rows, uint32_t columns);
 
+/* ---- guest.c: what a supervisor inside a machine tells, to one who believes no byte of it ---- */
+
+int guest_start(struct supervisor *v, struct err *e); /* 0 also where there is no such machine */
+void guest_tick(struct supervisor *v);
+void guest_printed(struct supervisor *v); /* some more of its output has come */
+void guest_verb(struct supervisor *v, const struct verb_msg *m); /* passes on what is decided in there */
+/* guest_machine_ended: whatever was told until then is all. guest_verdict: the exit event, from what was told and from what
+ * the host knows itself. */
+void guest_machine_ended(struct supervisor *v, int wait_status);
+void guest_verdict(struct supervisor *v, struct event *exit_event);
+void guest_stop(struct supervisor *v);
+
+/* ---- inside.c, relay.c: the same supervisor inside a machine; its output goes on as it came, by a stream each ---- */
+
+struct inside {
+	int port_fd[STREAM_MAX]; /* where the target's output goes */
+	int data_fd, stdin_fd;   /* where its input comes from; our end of its pipe */
+	bool blocked[STREAM_MAX];
+	uint64_t sent[STREAM_MAX];
+	char *room; /* of one read, for what is no pipe */
+	size_t have[STREAM_MAX];
+	struct wire_stream control, data;
+	struct buf whole;        /* of what the host says, as far as it has come */
+	struct inside_go go;
+	struct buf input;        /* of the target's, what its pipe had no room for */
+	size_t input_sent;
+	bool input_waits;
+	bool waiting, going, exits; /* the stage is ready; it was told what to run; the target asked to end */
+};
+int relay_start(struct supervisor *v, struct err *e);
+void relay_finish(struct supervisor *v); /* what stands in the pipes now */
+int inside_places(struct supervisor *v, const struct inside_go *go, struct err *e); /* inputs, and the project */
+/* inside_exits: the target asks for its end with that status; true: it is over, and need not be let go on. */
+bool inside_exits(struct supervisor *v, int status);
+
 /* ---- supervisor.c ---- */
 
 enum run_state { RUN_NEW, RUN_STARTING, RUN_RUNNING, RUN_STOPPING, RUN_DONE, RUN_STATE_MAX };
@@ -263,8 +306,22 @@ struct supervisor {
 	struct asks asks;
 	struct typing typing;
 	struct output output;
+	struct {
+		uint64_t cpu_ns, memory_peak, processes_peak, written;
+	} meter_told; /* the guest's last word on them */
+	struct guest *guest;   /* guest.c's own; NULL: the target is a process of this host */
+	struct inside *inside; /* inside.c's own; NULL: we are the host's */
 	uint8_t verb_space[WIRE_FRAME_MAX];
 };
+
+/* supervisor.c: the parts of its life, which is another one inside a guest */
+int supervisor_begin(struct supervisor *v, struct err *e);  /* the target stands, and waits */
+int supervisor_watch(struct supervisor *v, struct err *e);
+int supervisor_timers(struct supervisor *v, struct err *e);
+void supervisor_tell_start(struct supervisor *v);
+int supervisor_round(struct supervisor *v); /* of the loop. 0: it goes on */
+void supervisor_gather(struct supervisor *v);
+void supervisor_end(struct supervisor *v);
 
 /* verbs.c */
 void supervisor_verb(struct supervisor *v, const struct verb_msg *m);

@@ -117,6 +117,10 @@ void supervisor_verb(struct supervisor *v, const struct verb_msg *m)
 		stop_by_person(v, m->grace_ns);
 		return;
 	}
+	if (v->guest && (m->verb == VERB_RESIZE || m->verb == VERB_ANSWER)) {
+		guest_verb(v, m);
+		return;
+	}
 	if (m->verb == VERB_RESIZE) {
 		typing_resize(v, m->rows, m->columns);
 		return;

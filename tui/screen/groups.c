@@ -236,6 +236,7 @@ static const struct {
 	[EVENT_DROPPED] = { "DROP", "counted" },
 	[EVENT_CHANGED] = { "FILE", "changed" },
 	[EVENT_ERROR] = { "ERROR", "error" },
+	[EVENT_PROGRESS] = { "WAIT", "done" },
 	[EVENT_UNKNOWN] = { "?", "unknown" },
 };
 /* clang-format on */

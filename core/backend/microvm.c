@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The `microvm` level: a kernel of its own, in a QEMU that is confined itself, restored from a snapshot in which the
+ * `namespaces` level stands already. What is watched, is watched by the supervisor inside; the wall limit, the output, the
+ * machine's memory and its end are ours.
+ */
+#include "core/backend/stage.h"
+#include "core/backend/vm.h"
+
+#include "core/base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GUEST_EXTRA  (UINT64_C(96) << 20) /* what its kernel and agent take beside the run's own memory */
+#define GUEST_MOST   (UINT64_C(64) << 30)
+#define MIB          (UINT64_C(1) << 20)
+
+struct microvm {
+	struct guest_parts parts;
+	enum accel accel;
+	const char *accel_why;
+	uint64_t memory;
+	uint32_t tsc_khz;
+	enum waiting waiting;
+	int root_fd, data_fd, empty_fd;
+	char root_key[65], key[65];
+	char *initrd, *code_path;
+	struct snapshot snapshot;
+	struct vm vm;
+};
+
+/* ---- what is to be set up, and what is to be run ---- */
+
+static enum waiting waiting_of(const struct launch *l)
+{
+	if (l->tty)
+		return WAITING_TERMINAL;
+	return l->language && strcmp(l->language->name, "python") == 0 ? WAITING_PYTHON : WAITING_PROGRAM;
+}
+
+/* The level inside is `namespaces`, less what is better held out here. */
+static void setup_pack(const struct policy *p, enum waiting waiting, struct buf *out)
+{
+	struct policy inside = *p;
+	const struct inside_setup setup = { .policy = &inside, .waiting = waiting };
+	inside.backend = (char *) "namespaces";
+	inside.root = (char *) "host-usr";
+	inside.name = inside.summary = (char *) "";
+	inside.limit[LIMIT_WALL] = inside.limit[LIMIT_OUTPUT] = UNLIMITED;
+	inside_setup_pack(&setup, out);
+}
+
+static int go_begin(struct inside_go *go, const char *run_id, struct err *e)
+{
+	struct timespec now;
+	*go = (struct inside_go){ .run_id = (char *) run_id };
+	clock_gettime(CLOCK_REALTIME, &now);
+	go->realtime_ns = (uint64_t) now.tv_sec * NS_PER_S + (uint64_t) now.tv_nsec;
+	return getrandom(go->seed, sizeof(go->seed), 0) == (ssize_t) sizeof(go->seed)
+		       ? 0
+		       : err_set(e, errno, "draw random numbers for the guest");
+}
+
+/* A first run, to see that the snapshot is good for one. */
+static const char *trial_pack(enum waiting waiting, struct buf *out, struct err *e)
+{
+	char *python[] = { (char *) "/usr/bin/python3", (char *) "-u", (char *) "/workspace/main.py", NULL };
+	char *program[] = { (char *) "/usr/bin/sh", (char *) "-c", (char *) "echo ready", NULL };
+	static const char code[] = "print('ready')\n";
+	struct inside_go go;
+	if (go_begin(&go, "trial", e) < 0)
+		return NULL;
+	go.argv = waiting == WAITING_PYTHON ? python : program;
+	if (waiting == WAITING_PYTHON) {
+		go.code_path = python[2];
+		go.code = (char *) code;
+		go.code_len = strlen(code);
+	}
+	inside_go_pack(&go, out);
+	return waiting == WAITING_TERMINAL ? "ready\r\n" : "ready\n";
+}
+
+static char *input_dest(const struct launch *l, size_t k, bool folder)
+{
+	const struct launch_bind *b = &l->inputs[k];
+	const char *base = strrchr(b->source, '/');
+	if (b->dest)
+		return xstrdup(b->dest);
+	return l->input_count == 1 && folder ? xstrdup("/data") : xprintf("/data/%s", base ? base + 1 : b->source);
+}
+
+static void go_inputs(const struct launch *l, struct inside_go *go)
+{
+	go->inputs = xcalloc(l->input_count + 1, sizeof(*go->inputs));
+	for (size_t k = 0; k < l->input_count; k++) {
+		struct stat st;
+		bool folder = stat(l->inputs[k].source, &st) == 0 && S_ISDIR(st.st_mode);
+		go->inputs[k] = (struct inside_input){ .from = xprintf("%zu", k),
+						       .dest = input_dest(l, k, folder),
+						       .folder = folder };
+	}
+	go->input_count = l->input_count;
+}
+
+static int go_pack(const struct instance *i, struct buf *out, struct err *e)
+{
+	const struct launch *l = i->launch;
+	const struct microvm *m = i->priv;
+	struct inside_go go;
+	int r = go_begin(&go, l->run_id, e);
+	if (r < 0)
+		return r;
+	go.argv = i->argv;
+	go.env = i->env;
+	go.code_path = m->code_path;
+	go.code = l->code;
+	go.code_len = l->code_len;
+	go.canary = i->canary.nonce[0] ? (char *) i->canary.nonce : NULL;
+	go.project = l->project_dir != NULL;
+	go.output = l->output_dir != NULL;
+	go.answers = l->answers;
+	go.rows = l->rows;
+	go.columns = l->columns;
+	go_inputs(l, &go);
+	inside_go_pack(&go, out);
+	for (size_t k = 0; k < go.input_count; k++) {
+		free(go.inputs[k].from);
+		free(go.inputs[k].dest);
+	}
+	free(go.inputs);
+	return 0;
+}
+
+/* ---- what it is made of ---- */
+
+static int policy_check(const struct policy *p, struct err *e)
+{
+	if (p->network != NETWORK_NONE)
+		return err_say(e, ENOTSUP,
+			       "network = host: a microVM has no network card; say policy = none, or take `namespaces`");
+	if (p->limit[LIMIT_MEMORY] == UNLIMITED || p->limit[LIMIT_MEMORY] > GUEST_MOST)
+		return err_say(e, EINVAL, "memory: a microVM needs a size, of at most 64G; say memory = 256M");
+	return 0;
+}
+
+static int machine_facts(struct microvm *m, const struct policy *p, struct err *e)
+{
+	int r;
+	m->memory = (p->limit[LIMIT_MEMORY] + GUEST_EXTRA + MIB - 1) / MIB * MIB;
+	if ((r = guest_parts_find(&m->parts, e)) < 0 ||
+	    (r = machine_accel(p->microvm.accel, &m->accel, &m->accel_why, e)) < 0)
+		return r;
+	return machine_tsc_khz(&m->tsc_khz, e);
+}
+
+static int images_get(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e)
+{
+	const struct launch none = { .policy = l->policy };
+	int r;
+	if ((r = image_root(l->policy, &m->parts, to, &m->root_fd, m->root_key, e)) < 0 ||
+	    (r = image_initrd(&m->parts, to, &m->initrd, e)) < 0 ||
+	    (r = image_data(&none, to, &m->empty_fd, e)) < 0)
+		return r;
+	return l->input_count || l->project_dir ? image_data(l, to, &m->data_fd, e) : 0;
+}
+
+/* All that a saved machine depends on. */
+static int key_make(struct microvm *m, const struct buf *setup, struct err *e)
+{
+	const struct vm_want w = { .accel = m->accel, .memory = m->memory, .tsc_khz = m->tsc_khz };
+	struct buf all = { 0 };
+	int r = vm_identity(&w, &all, e);
+	buf_printf(&all, "parts %s\nroot %s\nmemory %llu\ntsc %u\n", m->parts.hash, m->root_key,
+		   (unsigned long long) m->memory, m->tsc_khz);
+	buf_add(&all, setup->data, setup->len);
+	sha256_hex(all.data, all.len, m->key);
+	buf_done(&all);
+	return r;
+}
+
+static int snapshot_find(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e)
+{
+	struct buf setup = { 0 }, trial = { 0 };
+	FREE char *label = xprintf("%s: %s", l->policy->name, waiting_name(m->waiting));
+	setup_pack(l->policy, m->waiting, &setup);
+	const char *trial_out = trial_pack(m->waiting, &trial, e);
+	int r = trial_out ? key_make(m, &setup, e) : -EIO;
+	const struct snapshot_want want = {
+		.parts = &m->parts,
+		.accel = m->accel,
+		.memory = m->memory,
+		.tsc_khz = m->tsc_khz,
+		.root_fd = m->root_fd,
+		.data_fd = m->empty_fd,
+		.initrd = m->initrd,
+		.key = m->key,
+		.label = label,
+		.setup = setup.data,
+		.setup_len = setup.len,
+		.trial = trial.data,
+		.trial_len = trial.len,
+		.trial_out = trial_out,
+		.launch = l,
+		.progress = to,
+	};
+	if (r >= 0)
+		r = snapshot_get(&want, &m->snapshot, e);
+	buf_done(&setup);
+	buf_done(&trial);
+	return r;
+}
+
+/* ---- how it started, in the guest's words and in ours ---- */
+
+static const struct event_limit *limit_told(const struct event *told, const char *name)
+{
+	for (size_t k = 0; k < told->start.limit_count; k++)
+		if (strcmp(told->start.limits[k].name, name) == 0)
+			return &told->start.limits[k];
+	return NULL;
+}
+
+static void limits_say(struct instance *i)
+{
+	const uint64_t *asked = i->launch->policy->limit;
+	for (int n = 0; n < LIMIT_MAX; n++) {
+		struct event_limit *l = &i->limits[n];
+		const struct event_limit *t = limit_told(i->told, limit_kinds[n].name);
+		*l = (struct event_limit){ .name = limit_kinds[n].name,
+					   .asked = asked[n],
+					   .enforced = UNLIMITED,
+					   .grade = GRADE_NONE,
+					   .mechanism = "unlimited" };
+		if (asked[n] == UNLIMITED)
+			continue;
+		l->enforced = asked[n];
+		l->grade = GRADE_SUPERVISOR;
+		if (n == LIMIT_WALL || n == LIMIT_OUTPUT) {
+			l->mechanism = n == LIMIT_WALL ? "timer of the supervisor, on the host"
+						       : "counted by the supervisor, on the host";
+			continue;
+		}
+		l->enforced = t ? t->enforced : UNKNOWN_U64;
+		l->grade = t ? t->grade : GRADE_NONE;
+		l->mechanism = instance_text(i, "in the guest: %s", t ? t->mechanism : "nothing");
+	}
+}
+
+static void layers_say(struct instance *i)
+{
+	const struct microvm *m = i->priv;
+	for (size_t k = 0; k < i->told->start.layer_count && i->layer_count + 2 < INSTANCE_LAYERS; k++)
+		i->layers[i->layer_count++] = i->told->start.layers[k];
+	instance_layer(i, "vm", STATE_ON, m->accel == ACCEL_KVM ? "KVM ran it" : "QEMU's own emulation ran it",
+		       "kernel %s of its own; the layers above stand in it. %s", m->parts.release,
+		       m->accel == ACCEL_KVM
+			       ? "Under KVM"
+			       : "Software emulation: slower, and not what QEMU promises security for");
+}
+
+/* That QEMU is as confined as it was told to be, by what the kernel says of it. */
+static int vmm_verify(struct instance *i, struct err *e)
+{
+	char path[40], status[4096];
+	snprintf(path, sizeof(path), "/proc/%d/status", i->target_pid);
+	if (file_read_small(AT_FDCWD, path, status, sizeof(status)) <= 0)
+		return err_say(e, ESRCH, "QEMU is gone already");
+	if (!strstr(status, "\nSeccomp:\t2") || !strstr(status, "\nNoNewPrivs:\t1") ||
+	    !strstr(status, "\nCapEff:\t0000000000000000") || !strstr(status, "\nCapPrm:\t0000000000000000"))
+		return err_say(e, EPROTO,
+			       "QEMU is not confined as it was told to be: /proc/PID/status says otherwise");
+	instance_layer(i, "vm-process", STATE_ON, "Seccomp: 2, NoNewPrivs: 1, CapEff: 0 in /proc",
+		       "QEMU itself, on this host: own user, mount, pid, net, ipc and uts namespaces, no /proc, /sys or "
+		       "/dev, its own sandbox and ours, nothing that it may open for writing%s",
+		       i->cgroup ? ", a control group" : "; no control group to be had");
+	return 0;
+}
+
+static int told_take(struct instance *i, struct err *e)
+{
+	const struct microvm *m = i->priv;
+	int r = event_decode(m->snapshot.ready, m->snapshot.ready_len, &i->told, e);
+	if (r < 0)
+		return r;
+	if (i->told->type != EVENT_START)
+		return err_say(e, EPROTO, "the snapshot holds no start");
+	limits_say(i);
+	layers_say(i);
+	return 0;
+}
+
+/* ---- start ---- */
+
+static int restore(struct instance *i, struct err *e)
+{
+	struct microvm *m = i->priv;
+	const struct vm_want want = {
+		.accel = m->accel,
+		.memory = m->memory,
+		.tsc_khz = m->tsc_khz,
+		.root_fd = m->root_fd,
+		.data_fd = m->data_fd >= 0 ? m->data_fd : m->empty_fd,
+		.ram_fd = m->snapshot.ram_fd,
+		.state_fd = m->snapshot.state_fd,
+	};
+	int r = vm_start(i, &want, &m->vm, e);
+	if (r < 0)
+		return r;
+	i->guest_fd = take_fd(&m->vm.port_fd[VM_CONTROL]);
+	i->out_fd = take_fd(&m->vm.port_fd[VM_STDOUT]);
+	i->err_fd = take_fd(&m->vm.port_fd[VM_STDERR]);
+	i->data_fd = take_fd(&m->vm.port_fd[VM_DATA]);
+	return vmm_verify(i, e);
+}
+
+static int microvm_start(const struct launch *l, struct instance *i, struct err *e)
+{
+	const struct target_places at = { .code_dir = l->project_dir ? "/tmp" : "/workspace",
+					  .cwd = "/workspace",
+					  .home = "/home/user",
+					  .tmp = "/tmp",
+					  .user = "user" };
+	struct microvm *m = xcalloc(1, sizeof(*m));
+	int r;
+	i->priv = m;
+	m->root_fd = m->data_fd = m->empty_fd = m->snapshot.ram_fd = m->snapshot.state_fd = -1;
+	m->vm.monitor_fd = m->vm.words_fd = -1;
+	memset(m->vm.port_fd, 0xff, sizeof(m->vm.port_fd));
+	m->waiting = waiting_of(l);
+	if ((r = policy_check(l->policy, e)) < 0 || (r = target_uid_check(l, e)) < 0 ||
+	    (r = command_build(i, &at, &m->code_path, e)) < 0 || (r = machine_facts(m, l->policy, e)) < 0 ||
+	    (r = images_get(m, l, &i->progress, e)) < 0)
+		return r;
+	r = snapshot_find(m, l, &i->progress, e);
+	if (r == -ENOTSUP && m->accel == ACCEL_KVM && l->policy->microvm.accel == ACCEL_AUTO) {
+		m->accel = ACCEL_TCG;
+		m->accel_why = "no guest comes up under KVM";
+		r = snapshot_find(m, l, &i->progress, e);
+	}
+	if (r < 0 || (r = told_take(i, e)) < 0)
+		return r;
+	return restore(i, e);
+}
+
+static int microvm_release(struct instance *i, struct err *e)
+{
+	int r = go_pack(i, &i->guest_out, e);
+	if (r >= 0)
+		(void) guest_flush(i);
+	return r;
+}
+
+/* ---- end ---- */
+
+static int microvm_stop(struct instance *i, bool force, struct err *e)
+{
+	/* In there nobody's patience is bounded: the grace is ours. */
+	const struct verb_msg m = { .verb = VERB_STOP, .grace_ns = 3600 * NS_PER_S };
+	uint8_t space[64];
+	if (force)
+		return child_stop(i, true, e);
+	ssize_t n = verb_encode(&m, space, sizeof(space));
+	guest_send(i, space, (size_t) n);
+	return 0;
+}
+
+static int microvm_collect(struct instance *i, const struct launch *l, const struct collector *to, struct err *e)
+{
+	return stage_collect(i, l, to, e);
+}
+
+static void microvm_done(struct instance *i)
+{
+	struct microvm *m = i->priv;
+	i->priv = NULL;
+	instance_done(i);
+	if (!m)
+		return;
+	vm_done(&m->vm);
+	snapshot_done(&m->snapshot);
+	guest_parts_done(&m->parts);
+	close_fd(&m->root_fd);
+	close_fd(&m->data_fd);
+	close_fd(&m->empty_fd);
+	free(m->initrd);
+	free(m->code_path);
+	free(m);
+}
+
+static const enum need needs[] = { NEED_CLONE3, NEED_USERNS, NEED_NAMESPACES, NEED_NETNS, NEED_MOUNTS, NEED_MAX };
+static const enum need weaker_without[] = { NEED_CGROUP_MEMORY, NEED_MAX };
+
+const struct backend backend_microvm = {
+	.name = "microvm",
+	.summary = "a kernel of its own in a confined QEMU, and the namespaces level inside",
+	.own_kernel = true,
+	.needs = needs,
+	.weaker_without = weaker_without,
+	.start = microvm_start,
+	.release = microvm_release,
+	.stop = microvm_stop,
+	.pause = child_pause,
+	.collect = microvm_collect,
+	.end = child_end,
+	.done = microvm_done,
+};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is told as something goes on that takes longer than a second.
+ */
+#pragma once
+
+struct progress {
+	void (*step)(void *arg, const char *what); /* "packing the root image", in words for a person; NULL: nobody listens */
+	void *arg;
+};

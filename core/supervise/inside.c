@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The supervisor inside a machine of its own. It puts its target up, confined, long before there is anything to run: what
+ * waits there is saved with the machine, and each run goes on from a copy. Told what to run, it makes the copy one of its
+ * own (clock, random numbers, files), and from then on it is the supervisor that it is everywhere else, less what its
+ * host can do better: the wall limit, the output's limit, the recording.
+ */
+#include "core/supervise/supervise.h"
+#include "core/supervise/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/random.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STAGE    "/usr/lib/belljar/stage"
+#define STAGE_PY "/usr/lib/belljar/stage.py"
+#define PYTHON   "/usr/bin/python3"
+
+/* ---- making a copy one's own ---- */
+
+static int clock_apply(const struct inside_go *go, struct err *e)
+{
+	const struct timespec now = { .tv_sec = (time_t) (go->realtime_ns / NS_PER_S),
+				      .tv_nsec = (long) (go->realtime_ns % NS_PER_S) };
+	return clock_settime(CLOCK_REALTIME, &now) < 0 ? err_set(e, errno, "set the clock") : 0;
+}
+
+/* All copies of a snapshot have the generator's state: without this they would draw the same numbers. */
+static int seed_apply(const struct inside_go *go, struct err *e)
+{
+	struct {
+		struct rand_pool_info info;
+		uint8_t bytes[INSIDE_SEED];
+	} pool = { .info = { .entropy_count = INSIDE_SEED * 8, .buf_size = INSIDE_SEED } };
+	memcpy(pool.bytes, go->seed, INSIDE_SEED);
+	CLOSE_FD int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool) < 0 || ioctl(fd, RNDRESEEDCRNG) < 0)
+		return err_set(e, errno, "renew the random number generator");
+	return 0;
+}
+
+static int code_write(const struct supervisor *v, const struct inside_go *go, struct err *e)
+{
+	if (!go->code)
+		return 0;
+	CLOSE_FD int fd = openat(v->inst.root_dirfd, go->code_path + 1,
+				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0 || fchown(fd, v->inst.target_uid, v->inst.target_gid) < 0)
+		return err_set(e, errno, "make %s", go->code_path);
+	int r = write_all(fd, go->code, go->code_len);
+	return r < 0 ? err_set(e, -r, "write %s", go->code_path) : 0;
+}
+
+/* What the interpreter has used before is not the program's. */
+static void cpu_limit_shift(const struct supervisor *v)
+{
+	struct rlimit lim;
+	uint64_t used = rlimit_cpu_used(v->inst.target_pid);
+	if (used == UINT64_MAX || prlimit(v->inst.target_pid, RLIMIT_CPU, NULL, &lim) < 0 ||
+	    lim.rlim_cur == RLIM_INFINITY)
+		return;
+	lim.rlim_cur += (used + NS_PER_S - 1) / NS_PER_S;
+	lim.rlim_max += (used + NS_PER_S - 1) / NS_PER_S;
+	(void) prlimit(v->inst.target_pid, RLIMIT_CPU, &lim, NULL);
+}
+
+/* Only with --output is there a place for results: written elsewhere they would be lost without a word. */
+static int output_close_unless(const struct supervisor *v, bool wanted, struct err *e)
+{
+	if (wanted || v->inst.output_dirfd < 0)
+		return 0;
+	return fchown(v->inst.output_dirfd, 0, 0) < 0 || fchmod(v->inst.output_dirfd, 0555) < 0
+		       ? err_set(e, errno, "close /out")
+		       : 0;
+}
+
+static int canaries_plant(struct supervisor *v, const struct inside_go *go, struct err *e)
+{
+	if (!go->canary)
+		return 0;
+	CLOSE_FD int home = openat(v->inst.root_dirfd, "home/user", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (home < 0)
+		return err_set(e, errno, "open the target's home");
+	canary_of(&v->inst.canary, go->canary);
+	return canary_plant(&v->inst.canary, home, v->inst.target_uid, e);
+}
+
+static int copy_make_own(struct supervisor *v, const struct inside_go *go, struct err *e)
+{
+	int r;
+	if ((r = clock_apply(go, e)) < 0 || (r = seed_apply(go, e)) < 0 || (r = code_write(v, go, e)) < 0 ||
+	    (r = output_close_unless(v, go->output, e)) < 0 || (r = canaries_plant(v, go, e)) < 0 ||
+	    (r = inside_places(v, go, e)) < 0)
+		return r;
+	cpu_limit_shift(v);
+	if (v->inst.tty_fd >= 0)
+		typing_resize(v, go->rows ? go->rows : 24, go->columns ? go->columns : 80);
+	return 0;
+}
+
+/* ---- telling the stage ---- */
+
+static int program_check(struct supervisor *v, const struct inside_go *go, struct err *e)
+{
+	if (faccessat(v->inst.root_dirfd, go->argv[0] + 1, X_OK, 0) == 0)
+		return 0;
+	v->inst.program_missing = true;
+	return err_say(e, errno, "%s is not in this machine's image; [microvm] languages = names what is to be in it",
+		       go->argv[0]);
+}
+
+static void words_add(struct buf *b, char *const *words)
+{
+	for (; words && *words; words++)
+		buf_add(b, *words, strlen(*words) + 1);
+}
+
+/* See stage.c for the form. It reads while we write, so a blocking write comes to its end. */
+static int stage_tell(struct supervisor *v, const struct inside_go *go, struct err *e)
+{
+	struct buf b = { 0 };
+	const uint32_t counts[2] = { (uint32_t) strv_len(go->argv), (uint32_t) strv_len(go->env) };
+	uint32_t len = 0;
+	buf_add(&b, &len, sizeof(len));
+	buf_add(&b, counts, sizeof(counts));
+	buf_add(&b, "/workspace", sizeof("/workspace"));
+	words_add(&b, go->argv);
+	words_add(&b, go->env);
+	len = (uint32_t) (b.len - sizeof(len));
+	memcpy(b.data, &len, sizeof(len));
+	int r = write_all(v->inside->stdin_fd, b.data, b.len);
+	buf_done(&b);
+	(void) fcntl(v->inside->stdin_fd, F_SETFL, O_NONBLOCK);
+	return r < 0 ? err_set(e, -r, "tell the stage what to run") : 0;
+}
+
+/* ---- the end ---- */
+
+static int still_here(struct supervisor *v)
+{
+	struct err e;
+	return loop_once(v->loop, -1, &e); /* the host ends the machine */
+}
+
+/* Said last: how much was printed, so that the host knows when it has all of it, and how it ended. */
+static _Noreturn void last_words(struct supervisor *v)
+{
+	const struct inside_streams streams = { .bytes = { v->inside->sent[0], v->inside->sent[1] } };
+	struct verdict_space space;
+	struct event ev;
+	uint8_t frame[64];
+	feed_frame(&v->feed, frame, inside_streams_encode(&streams, frame, sizeof(frame)));
+	verdict_make(&v->facts, v->inst.limits, &ev, &space);
+	feed_emit(&v->feed, &ev);
+	feed_drain(&v->feed);
+	while (still_here(v) >= 0)
+		;
+	for (;;)
+		pause();
+}
+
+static _Noreturn void failed(struct supervisor *v, const struct err *e)
+{
+	v->feed.mute = false;
+	v->facts.setup_code = e->code ? e->code : EIO;
+	v->facts.exec_failed = v->inst.program_missing;
+	snprintf(v->facts.setup_text, sizeof(v->facts.setup_text), "%s", e->text);
+	supervisor_error(v, e->text);
+	last_words(v);
+}
+
+/*
+ * The target asks to end. Nothing of it is wanted any more, and the host is about to throw the machine away: to take the
+ * process apart first would cost more than everything else after its last line.
+ */
+bool inside_exits(struct supervisor *v, int status)
+{
+	if (!v->inside->going || v->launch->output_dir || v->state != RUN_RUNNING)
+		return false;
+	v->facts.ended = true;
+	v->facts.wait_status = (status & 0xff) << 8;
+	v->ended_ns = now_ns();
+	v->inside->exits = true;
+	return true;
+}
+
+static _Noreturn void finish(struct supervisor *v)
+{
+	if (v->inside->exits)
+		supervisor_gather(v);
+	else
+		supervisor_end(v);
+	relay_finish(v);
+	last_words(v);
+}
+
+/* ---- what the host says ---- */
+
+static void go(struct supervisor *v)
+{
+	struct inside_go *go = &v->inside->go;
+	struct err e;
+	v->inside->going = true;
+	v->feed.mute = false;
+	v->feed.start_ns = now_ns();
+	v->state = RUN_RUNNING;
+	if (inside_go_unpack(&v->inside->whole, go, &e) < 0 || program_check(v, go, &e) < 0 ||
+	    copy_make_own(v, go, &e) < 0)
+		failed(v, &e);
+	buf_done(&v->inside->whole);
+	clock_gettime(CLOCK_REALTIME_COARSE, &v->began);
+	meter_begin(&v->meter, &v->inst);
+	if (supervisor_timers(v, &e) < 0 || stage_tell(v, go, &e) < 0)
+		failed(v, &e);
+}
+
+static void on_frame(struct supervisor *v, const void *frame, size_t len)
+{
+	struct verb_msg m;
+	struct err e;
+	if (verb_decode(frame, len, &m, &e) < 0)
+		return;
+	if (m.verb != VERB_LAUNCH)
+		supervisor_verb(v, &m);
+	else if (!v->inside->going && inside_take(&v->inside->whole, m.bytes, m.len, &e) > 0)
+		go(v);
+}
+
+static void on_control(void *arg, uint32_t events)
+{
+	struct supervisor *v = arg;
+	const void *frame;
+	ssize_t n;
+	if (events & EPOLLOUT)
+		(void) feed_flush(&v->feed);
+	if ((events & EPOLLIN) && (n = wire_stream_read(&v->inside->control, v->feed.wire_fd)) == 0)
+		loop_unwatch_fd(v->loop, v->feed.wire_fd);
+	while ((n = wire_stream_next(&v->inside->control, &frame)) > 0)
+		on_frame(v, frame, (size_t) n);
+}
+
+/* ---- the target's input ---- */
+
+static void input_flush(struct supervisor *v);
+
+static void on_room(void *arg, uint32_t events)
+{
+	(void) events;
+	input_flush(arg);
+}
+
+static void on_data(void *arg, uint32_t events)
+{
+	struct supervisor *v = arg;
+	(void) events;
+	if (wire_stream_read(&v->inside->data, v->inside->data_fd) == 0)
+		loop_unwatch_fd(v->loop, v->inside->data_fd);
+	input_flush(v);
+}
+
+/* The pipe is full: the port waits until the target has read. */
+static void input_wait(struct supervisor *v)
+{
+	struct err e;
+	if (v->inside->input_waits)
+		return;
+	v->inside->input_waits = true;
+	loop_unwatch_fd(v->loop, v->inside->data_fd);
+	(void) loop_watch_fd(v->loop, v->inside->stdin_fd, EPOLLOUT, on_room, v, &e);
+}
+
+static void input_go_on(struct supervisor *v)
+{
+	struct err e;
+	if (!v->inside->input_waits)
+		return;
+	v->inside->input_waits = false;
+	if (v->inside->stdin_fd >= 0)
+		loop_unwatch_fd(v->loop, v->inside->stdin_fd);
+	(void) loop_watch_fd(v->loop, v->inside->data_fd, EPOLLIN, on_data, v, &e);
+}
+
+static void input_end(struct supervisor *v)
+{
+	if (v->inside->input_waits)
+		loop_unwatch_fd(v->loop, v->inside->stdin_fd);
+	close_fd(&v->inside->stdin_fd); /* whoever reads comes to the end */
+}
+
+static void input_flush(struct supervisor *v)
+{
+	struct inside *in = v->inside;
+	const void *frame;
+	struct verb_msg m;
+	struct err e;
+	for (;;) {
+		while (in->input.len > in->input_sent && in->stdin_fd >= 0) {
+			ssize_t n = write(in->stdin_fd, in->input.data + in->input_sent,
+					  in->input.len - in->input_sent);
+			if (n < 0 && errno == EAGAIN) {
+				input_wait(v);
+				return;
+			}
+			if (n < 0 && errno != EINTR)
+				input_end(v); /* nobody reads any more */
+			in->input_sent += n > 0 ? (size_t) n : 0;
+		}
+		in->input.len = in->input_sent = 0;
+		ssize_t n = wire_stream_next(&in->data, &frame);
+		if (n <= 0)
+			break;
+		if (verb_decode(frame, (size_t) n, &m, &e) < 0 || m.verb != VERB_STDIN)
+			continue;
+		if (m.len)
+			buf_add(&in->input, m.bytes, m.len);
+		else
+			input_end(v);
+	}
+	input_go_on(v);
+}
+
+/* ---- the life ---- */
+
+/* The policy, from a host that has put it into the port before the machine was switched on. */
+static int setup_read(struct supervisor *v, struct inside_setup *ret, struct err *e)
+{
+	struct inside *in = v->inside;
+	const void *frame;
+	struct verb_msg m;
+	for (;;) {
+		ssize_t n = wire_stream_next(&in->control, &frame);
+		if (n == -EAGAIN) {
+			struct pollfd p = { .fd = v->feed.wire_fd, .events = POLLIN };
+			if (poll(&p, 1, -1) < 0 && errno != EINTR)
+				return err_set(e, errno, "wait for the host");
+			n = wire_stream_read(&in->control, v->feed.wire_fd);
+			if (n == 0 || (n < 0 && n != -EAGAIN))
+				return err_say(e, EPIPE, "the host is not there");
+			continue;
+		}
+		int r = n < 0 ? (int) n : verb_decode(frame, (size_t) n, &m, e);
+		if (r < 0 || m.verb != VERB_LAUNCH)
+			return err_say(e, EPROTO, "the host said something else than what is to be set up");
+		if ((r = inside_take(&in->whole, m.bytes, m.len, e)) < 0)
+			return r;
+		if (r > 0)
+			break;
+	}
+	int r = inside_setup_unpack(&in->whole, ret, e);
+	in->whole.len = 0;
+	return r;
+}
+
+static void launch_of(const struct inside_setup *s, int stdin_fd, struct launch *ret)
+{
+	struct launch *l = launch_new();
+	l->policy = s->policy;
+	l->argv = s->waiting == WAITING_PYTHON
+			  ? strv_add(strv_add(strv_add(NULL, PYTHON), "-u"), STAGE_PY)
+			  : strv_add(NULL, STAGE);
+	l->output_dir = xstrdup("/out");
+	l->title = xstrdup("stage");
+	l->no_record = l->watch_exit = true;
+	l->stdin_fd = stdin_fd;
+	l->tty = s->waiting == WAITING_TERMINAL;
+	*ret = *l;
+	free(l);
+}
+
+static int stage_start(struct supervisor *v, struct err *e)
+{
+	int r;
+	if ((r = supervisor_begin(v, e)) < 0 || (r = supervisor_watch(v, e)) < 0 ||
+	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_control, v, e)) < 0 ||
+	    (r = loop_watch_fd(v->loop, v->inside->data_fd, EPOLLIN, on_data, v, e)) < 0 ||
+	    (r = v->inst.backend->release(&v->inst, e)) < 0)
+		return r;
+	v->started = true;
+	while (!v->inside->waiting)
+		if (supervisor_round(v) != 0)
+			return err_say(e, ECHILD, "what is to wait in the machine ended: %s",
+				       v->facts.setup_text[0] ? v->facts.setup_text : "it could not start");
+	return 0;
+}
+
+_Noreturn void supervisor_inside(const struct inside_ports *ports)
+{
+	struct supervisor *v = xcalloc(1, sizeof(*v));
+	struct inside in = { .port_fd = { ports->stdout_fd, ports->stderr_fd }, .data_fd = ports->data_fd };
+	struct inside_setup setup;
+	struct launch launch;
+	struct err e;
+	int stdin_pipe[2];
+	v->inside = &in;
+	v->launch = &launch;
+	v->output.fd[0] = v->output.fd[1] = -1;
+	v->facts.tasks_at_end = v->facts.rlimit_cpu_ns = UNKNOWN_U64;
+	feed_init(&v->feed, ports->control_fd);
+	v->feed.stream = true;
+	signal(SIGPIPE, SIG_IGN);
+	if (ports->failed) {
+		e = *ports->failed;
+		failed(v, &e);
+	}
+	v->feed.mute = true;
+	if (setup_read(v, &setup, &e) < 0)
+		failed(v, &e);
+	if (pipe2(stdin_pipe, O_CLOEXEC) < 0) {
+		err_set(&e, errno, "make a pipe");
+		failed(v, &e);
+	}
+	in.stdin_fd = stdin_pipe[1];
+	launch_of(&setup, stdin_pipe[0], &launch);
+	if (stage_start(v, &e) < 0)
+		failed(v, &e);
+	close_fd(&launch.stdin_fd);
+	v->feed.mute = false;
+	supervisor_tell_start(v); /* that all stands: now the machine may be saved */
+	(void) feed_flush(&v->feed);
+	v->feed.mute = true;
+	launch.output_dir = NULL; /* until somebody asks for what is in it */
+	while (!v->inside->exits && supervisor_round(v) == 0)
+		;
+	finish(v);
+}
