@@ -27,5 +27,5 @@ struct command {
 /* The statuses of everything but `run`: `run` has its own. */
 enum { STATUS_OK = 0, STATUS_NO = 1, STATUS_CANNOT = 125 };
 
-extern const struct command command_attack, command_bench, command_compare, command_doctor, command_run, command_preset,
-	command_replay, command_screens;
+extern const struct command command_attack, command_bench, command_compare, command_doctor, command_image, command_run,
+	command_preset, command_replay, command_screens;

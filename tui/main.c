@@ -10,10 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = { &command_run,     &command_attack,
-						  &command_compare, &command_replay,
-						  &command_preset,  &command_doctor,
-						  &command_bench,   NULL };
+static const struct command *const commands[] = { &command_run,    &command_attack, &command_compare,
+						  &command_replay, &command_preset, &command_doctor,
+						  &command_bench,  &command_image,  NULL };
 
 static const struct command *find(const char *name)
 {

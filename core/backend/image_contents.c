@@ -47,6 +47,15 @@ static const char *const python_without[] = {
 	"turtledemo", NULL,
 };
 
+/* Headers of libraries that are other languages', or whole distributions of them. */
+static const char *const headers_without[] = {
+	"boost", "c++", "clang*", "llvm*", "node", "nodejs", "python3*", "qt*", "ruby*", NULL,
+};
+
+/* What gcc calls and links to compile C; beside it lie other languages' compilers, ten times as large. */
+#define GCC(at) at "cc1", at "collect2", at "lto-wrapper", at "liblto_plugin.so", at "*crt*.o", at "libgcc*", \
+	at "libgomp*", at "include", at "include-fixed"
+
 #define PATHS(...) (const char *const[]) { __VA_ARGS__, NULL }
 static const struct {
 	const char *language;
@@ -60,7 +69,7 @@ static const struct {
 	{ "ruby", PATHS("/usr/lib/ruby", "/usr/lib/*-linux-gnu/ruby", "/usr/share/rubygems-integration",
 			"/usr/share/ruby", "/usr/lib64/ruby") },
 	{ "lua", PATHS("/usr/share/lua", "/usr/lib/*-linux-gnu/lua", "/usr/lib64/lua") },
-	{ "c", PATHS("/usr/bin/as", "/usr/bin/ld", "/usr/bin/ld.bfd", "/usr/lib/gcc", "/usr/libexec/gcc", "/usr/include",
+	{ "c", PATHS("/usr/bin/as", "/usr/bin/ld", "/usr/bin/ld.bfd", GCC("/usr/lib/gcc/*/*/"), GCC("/usr/libexec/gcc/*/*/"), "/usr/include",
 		     "/usr/lib/*-linux-gnu/*crt*.o", "/usr/lib64/*crt*.o", "/usr/lib/*-linux-gnu/lib[cm].so",
 		     "/usr/lib64/lib[cm].so", "/usr/lib/*-linux-gnu/lib*_nonshared.a", "/usr/lib64/lib*_nonshared.a",
 		     "/usr/lib/*-linux-gnu/libpthread.a", "/usr/lib/*-linux-gnu/lib[cm].so.6", "/usr/lib64/lib[cm].so.6",
@@ -96,10 +105,12 @@ static void add(struct items *to, struct image_item item)
 static void add_pattern(struct items *to, const char *pattern)
 {
 	glob_t found;
+	bool headers = strcmp(pattern, "/usr/include") == 0;
 	if (glob(pattern, 0, NULL, &found) != 0)
 		return;
 	for (size_t k = 0; k < found.gl_pathc; k++)
-		add(to, (struct image_item){ .path = found.gl_pathv[k] });
+		add(to, (struct image_item){ .path = found.gl_pathv[k],
+					     .without = headers ? headers_without : NULL });
 	globfree(&found);
 }
 

@@ -82,3 +82,13 @@ int place_create(const char *id, uid_t owner, char **ret_path, int *ret_lock_fd,
 void place_remove(const char *id);
 /* place_end_children: ends all that descends from this process, a child subreaper. Returns how many are left. */
 int place_end_children(void);
+
+/*
+ * Disk images and snapshots that are kept for virtual machines. image_list: the one that was used last first. Gives: *ret
+ * (image_entries_free) and *ret_where, the folder that they are in. image_remove: by its whole name; -EBUSY: it is in use.
+ * image_build: what a run with that preset needs, now instead of at its start; `step` (may be NULL) hears what is being done.
+ */
+struct image_entry;
+int image_list(struct image_entry **ret, size_t *ret_count, char **ret_where, struct err *e);
+int image_remove(const char *name, struct err *e);
+int image_build(const char *preset, void (*step)(void *arg, const char *what), void *arg, struct err *e);

@@ -215,7 +215,7 @@ damaged 'one with an escape in a name' $'{"seq":2,"t":0.1,"type":"denied","sourc
 # ---- closed descriptors, and the right way ----
 is 'help goes to standard output, status 0' "$(belljar run --help 2>/dev/null | head -1)" \
 	'Usage: belljar run [OPTIONS] FILE | - | -c CODE | -- PROGRAM ARGUMENTS'
-for command in run replay; do
+for command in run replay image; do
 	text=$(belljar help "$command" 2>&1)
 	is "help $command: status" "$?" 0
 	is "help $command fits a screen" "$(printf '%s\n' "$text" | awk 'length > 80 || NR > 24' | wc -l)" 0
@@ -223,7 +223,7 @@ for command in run replay; do
 done
 like 'the version' "$(belljar --version)" '^belljar [0-9]+\.[0-9]+'
 like 'the usage lists the subcommands' "$(belljar --help)" '^  run '
-for words in --help 'preset list' 'preset show subprocess' doctor; do
+for words in --help 'preset list' 'preset show subprocess' doctor 'image list'; do
 	# shellcheck disable=SC2086 # words
 	said=$(belljar $words 2>&1 >/dev/full)
 	is "$words: a full standard output is no success" "$?" 125
