@@ -19,6 +19,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,7 +57,7 @@ static int code_write(const struct supervisor *v, const struct inside_go *go, st
 		return 0;
 	CLOSE_FD int fd = openat(v->inst.root_dirfd, go->code_path + 1,
 				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0 || fchown(fd, v->inst.target_uid, v->inst.target_gid) < 0)
+	if (fd < 0)
 		return err_set(e, errno, "make %s", go->code_path);
 	int r = write_all(fd, go->code, go->code_len);
 	return r < 0 ? err_set(e, -r, "write %s", go->code_path) : 0;
@@ -80,7 +81,7 @@ static int output_close_unless(const struct supervisor *v, bool wanted, struct e
 {
 	if (wanted || v->inst.output_dirfd < 0)
 		return 0;
-	return fchown(v->inst.output_dirfd, 0, 0) < 0 || fchmod(v->inst.output_dirfd, 0555) < 0
+	return fchmod(v->inst.output_dirfd, 0555) < 0
 		       ? err_set(e, errno, "close /out")
 		       : 0;
 }
@@ -96,12 +97,24 @@ static int canaries_plant(struct supervisor *v, const struct inside_go *go, stru
 	return canary_plant(&v->inst.canary, home, v->inst.target_uid, e);
 }
 
+/* As the target: the file system behind its places knows no other id, root's neither. */
+static int files_give(struct supervisor *v, const struct inside_go *go, struct err *e)
+{
+	int r;
+	setfsgid(v->inst.target_gid);
+	setfsuid(v->inst.target_uid);
+	if ((r = code_write(v, go, e)) >= 0)
+		r = canaries_plant(v, go, e);
+	setfsuid(0);
+	setfsgid(0);
+	return r;
+}
+
 static int copy_make_own(struct supervisor *v, const struct inside_go *go, struct err *e)
 {
 	int r;
-	if ((r = clock_apply(go, e)) < 0 || (r = seed_apply(go, e)) < 0 || (r = code_write(v, go, e)) < 0 ||
-	    (r = output_close_unless(v, go->output, e)) < 0 || (r = canaries_plant(v, go, e)) < 0 ||
-	    (r = inside_places(v, go, e)) < 0)
+	if ((r = clock_apply(go, e)) < 0 || (r = seed_apply(go, e)) < 0 || (r = files_give(v, go, e)) < 0 ||
+	    (r = output_close_unless(v, go->output, e)) < 0 || (r = inside_places(v, go, e)) < 0)
 		return r;
 	cpu_limit_shift(v);
 	if (v->inst.tty_fd >= 0)
