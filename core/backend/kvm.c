@@ -53,7 +53,7 @@ const struct kvm_kind kvm_kinds[KVM_STATE_MAX] = {
 void kvm_say(struct kvm_verdict *ret, enum kvm_state state, const char *why)
 {
 	char text[KVM_WHY];
-	snprintf(text, sizeof(text), "%s", why ? why : kvm_kinds[state].why);
+	snprintf(text, sizeof(text), "%s", why && *why ? why : kvm_kinds[state].why);
 	for (char *p = text; *p; p++)
 		if (*p < ' ' || *p > '~')
 			*p = '?';

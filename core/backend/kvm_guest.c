@@ -98,10 +98,7 @@ static void memory_fill(uint8_t *memory)
 
 static int cpu_make(struct guest *g, struct err *e)
 {
-	struct {
-		struct kvm_cpuid2 head;
-		struct kvm_cpuid_entry2 entry[CPUID_MAX];
-	} can = { .head.nent = CPUID_MAX };
+	FREE struct kvm_cpuid2 *can = xcalloc(1, sizeof(*can) + CPUID_MAX * sizeof(can->entries[0]));
 	int size = ioctl(g->kvm_fd, KVM_GET_VCPU_MMAP_SIZE, 0);
 
 	if (size < (int) sizeof(*g->run))
@@ -112,8 +109,9 @@ static int cpu_make(struct guest *g, struct err *e)
 	if (run == MAP_FAILED)
 		return err_set(e, errno, "map what KVM_RUN tells");
 	g->run = run;
+	can->nent = CPUID_MAX;
 	/* Without the processor's list a guest has no 64-bit mode and may not write EFER. */
-	if (ioctl(g->kvm_fd, KVM_GET_SUPPORTED_CPUID, &can) < 0 || ioctl(g->cpu_fd, KVM_SET_CPUID2, &can) < 0)
+	if (ioctl(g->kvm_fd, KVM_GET_SUPPORTED_CPUID, can) < 0 || ioctl(g->cpu_fd, KVM_SET_CPUID2, can) < 0)
 		return err_set(e, errno, "KVM_SET_CPUID2");
 	return 0;
 }
@@ -207,7 +205,7 @@ int kvm_run_guests(struct err *e)
 	struct guest g = { .kvm_fd = -1, .vm_fd = -1, .cpu_fd = -1 };
 	struct kvm_sregs s;
 
-	/* Nothing is closed or unmapped: the process ends next. */
+	/* No descriptor is closed and nothing unmapped: the process ends next. */
 	int r = guest_make(&g, e);
 	if (r < 0)
 		return r;

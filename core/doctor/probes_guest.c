@@ -92,10 +92,16 @@ void probe_guest_parts(const struct given *g, int arg, struct answer *a)
 	struct err e;
 	FREE char *release = NULL;
 	(void) g, (void) arg;
-	if (machine_guest(&release, &e) < 0)
-		answer_err(a, &e);
-	else
+	if (machine_guest(&release, &e) >= 0) {
 		answer_ok(a, "Linux %.100s", release);
+		return;
+	}
+	char *remedy = strstr(e.text, ": say `"); /* this error names its own */
+	if (remedy) {
+		*remedy = 0;
+		snprintf(a->remedy, sizeof(a->remedy), "%s", remedy + 2);
+	}
+	answer_err(a, &e);
 }
 
 void probe_guest_memory(const struct given *g, int arg, struct answer *a)

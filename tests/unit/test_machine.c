@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -168,6 +169,40 @@ static void test_trials(void **state)
 	assert_int_equal(v.state, KVM_HUNG);
 	assert_int_equal(waitpid(-1, NULL, 0), -1); /* nobody is left */
 	assert_int_equal(errno, ECHILD);
+}
+
+static int started_fd;
+
+static int starts_and_hangs(struct err *e)
+{
+	(void) !write(started_fd, "!", 1);
+	return hangs(e);
+}
+
+/* Who is killed while a trial goes on takes it along. */
+static void test_trial_dies_with_us(void **state)
+{
+	int fds[2], status;
+	char byte;
+	struct kvm_verdict v;
+	(void) state;
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	started_fd = fds[1];
+	pid_t pid = fork();
+	if (pid == 0) {
+		kvm_watch(starts_and_hangs, 60 * NS_PER_S, &v);
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(read(fds[0], &byte, 1), 1);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(waitpid(-1, &status, 0) > 0); /* it came to us, and ended */
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 /* ---- the counter ---- */
@@ -355,6 +390,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test_setup_teardown(test_facts_are_read, setup, teardown),
 		cmocka_unit_test(test_trials),
+		cmocka_unit_test(test_trial_dies_with_us),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_memory_comes_back),
 		cmocka_unit_test(test_memory_of_rubbish),
