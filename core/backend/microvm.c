@@ -395,8 +395,18 @@ static void microvm_done(struct instance *i)
 	free(m);
 }
 
-static const enum need needs[] = { NEED_CLONE3, NEED_USERNS, NEED_NAMESPACES, NEED_NETNS, NEED_MOUNTS, NEED_MAX };
-static const enum need weaker_without[] = { NEED_CGROUP_MEMORY, NEED_MAX };
+/* clang-format off */
+/* Of the host, for the confinement around QEMU: what the target needs inside, the guest's kernel brings. */
+static const enum need needs[] = {
+	NEED_CLONE3, NEED_USERNS, NEED_NAMESPACES, NEED_NETNS, NEED_MOUNTS, NEED_NO_NEW_PRIVS, NEED_FILTER,
+	NEED_NOTIFICATIONS, NEED_ONE_LISTENER, NEED_TAKE_FD_USERNS, NEED_READ_MEMORY, NEED_ADD_FD, NEED_KEYRING, NEED_STATE,
+	NEED_QEMU, NEED_EROFS_TOOLS, NEED_GUEST_PARTS, NEED_CACHE, NEED_START, NEED_MAX,
+};
+static const enum need weaker_without[] = {
+	NEED_CGROUP_MEMORY, NEED_CGROUP_CPU, NEED_STATE_ROOM, NEED_PYTHON, NEED_CACHE_ROOM, NEED_GUEST_MEMORY, NEED_KVM,
+	NEED_MAX,
+};
+/* clang-format on */
 
 const struct backend backend_microvm = {
 	.name = "microvm",

@@ -136,7 +136,7 @@ static void starts_try(struct given *g, const struct known *k, struct finding *f
 	for (size_t i = 0; i < k->count; i++) {
 		struct answer a;
 		g->policy = k->of[i].policy;
-		probe_try(&start, g, PROBE_LIMIT_NS, &a);
+		probe_try(&start, g, k->of[i].backend->own_kernel ? GUEST_LIMIT_NS : PROBE_LIMIT_NS, &a);
 		if (a.state == FINDING_OK)
 			continue;
 		if (!f->presets)

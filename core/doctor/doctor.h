@@ -2,7 +2,8 @@
 /*
  * The door of core/doctor: what presets need of this machine, tried, not read off. One probe a row of a table: it makes
  * the very thing (a user namespace with its maps, a mount, a control group with a limit, a listener, a ruleset) as this
- * user, and takes it away again. A finding has a code that other messages may name, the fact, and what to do about it.
+ * user, and takes it away again; only what a microVM's first start makes stays in the cache. A finding has a code that
+ * other messages may name, the fact, and what to do about it.
  */
 #pragma once
 

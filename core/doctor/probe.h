@@ -38,6 +38,7 @@ extern const struct probe probes[];        /* ends with one whose run is NULL */
 /* probe_try: in a child that ends itself and all that it made, should we die. 0: *ret is its answer, or UNKNOWN because
  * it gave none in time or died. */
 #define PROBE_LIMIT_NS (10 * UINT64_C(1000000000))
+#define GUEST_LIMIT_NS (60 * UINT64_C(1000000000)) /* the first start of a machine makes its images and a snapshot */
 void probe_try(const struct probe *p, const struct given *g, uint64_t limit_ns, struct answer *ret);
 
 /* The presets that there are, each with its backend. */

@@ -123,7 +123,7 @@ void probe_guest_memory(const struct given *g, int arg, struct answer *a)
 		answer_ok(a, "%s are available", free_text);
 }
 
-/* Nothing is remembered: the doctor leaves no file behind. */
+/* Nothing is remembered: who asks the doctor may be about to change what it says. */
 void probe_kvm(const struct given *g, int arg, struct answer *a)
 {
 	struct kvm_verdict v;

@@ -9,9 +9,11 @@ export TMPDIR=$scratch/tmp PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bi
 
 # A program of its own name: its processes can be told from those of others.
 cp "$BELLJAR" "$scratch/the-doctor" && chmod 755 "$scratch/the-doctor"
-BELLJAR_DATA=$here
+# A microVM makes images and a snapshot at its first start, and needs a guest that was built: test_microvm is about it.
+BELLJAR_DATA=$scratch/data
+mkdir data && cp -R "$here/presets" data && rm data/presets/microvm.ini
 export BELLJAR_DATA
-shipped=$(find "$here/presets" -maxdepth 1 -name '*.ini' | wc -l)
+shipped=$(find "$BELLJAR_DATA/presets" -maxdepth 1 -name '*.ini' | wc -l)
 
 # examined: what is to be run where something is wrong. `result` is what the doctor says, `status` its status; each preset
 # is then started, and `agree` tells where the two differ.
@@ -167,32 +169,32 @@ test_places() {
 	is 'a shim: status' "$(cat status)" 0
 }
 
-# What a microVM is made with. Without a preset of that level nobody is struck, and it is only told.
+# What a microVM is made with. None is started: they have no guest.
 test_microvm() {
-	local grave=weak
-	[ ! -e "$here/presets/microvm.ini" ] || grave=missing
-	cover='for file in $files; do [ ! -e "$file" ] || mount --bind "$with" "$file"; done; ./examined'
+	local cover='for file in $files; do [ ! -e "$file" ] || mount --bind "$with" "$file"; done; ./examined'
+	local -x BELLJAR_DATA=$here BELLJAR_GUEST=/nonexistent
 	: >nothing
 	printf '#!/bin/sh\necho of another kind\n' >another && chmod 755 another
 	with=nothing files=/usr/bin/qemu-system-x86_64 own -m sh -c "$cover"
-	found 'no QEMU' qemu-missing $grave '/usr/bin/qemu-system-x86_64: .* \| install the package qemu-system-x86'
+	found 'no QEMU' qemu-missing missing '/usr/bin/qemu-system-x86_64: .* \| install the package qemu-system-x86'
 	with=nothing files=$(echo /usr/{,local/}{,s}bin/mkfs.erofs) own -m sh -c "$cover"
-	found 'no mkfs.erofs' erofs-tools-missing $grave 'no mkfs.erofs .* \| install the package erofs-utils'
+	found 'no mkfs.erofs' erofs-tools-missing missing 'no mkfs.erofs .* \| install the package erofs-utils'
 	if here program:/usr/bin/qemu-system-x86_64 'another QEMU'; then
 		with=another files=/usr/bin/qemu-system-x86_64 own -m sh -c "$cover"
-		found 'another QEMU' qemu-missing $grave 'does not say .*microvm'
+		found 'another QEMU' qemu-missing missing 'does not say .*microvm'
 	fi
 	if here program:/usr/bin/mkfs.erofs 'another mkfs.erofs'; then
 		with=another files=/usr/bin/mkfs.erofs own -m sh -c "$cover"
-		found 'another mkfs.erofs' erofs-tools-missing $grave 'does not say .*--all-root'
+		found 'another mkfs.erofs' erofs-tools-missing missing 'does not say .*--all-root'
 	fi
-	BELLJAR_GUEST=/nonexistent ./examined
-	found 'no guest' guest-parts-missing $grave '/nonexistent.* \| say .make deps && make'
+	found 'no guest' guest-parts-missing missing '/nonexistent.* \| say .make deps && make'
+	is 'no guest: whom that strikes' "$(strikes guest-parts-missing)" microvm
 	XDG_CACHE_HOME=/proc ./examined
-	found 'no cache' cache-unwritable $grave '/proc.* \| set XDG_CACHE_HOME'
+	found 'no cache' cache-unwritable missing '/proc.* \| set XDG_CACHE_HOME'
 	is 'no cache: what hangs on it is not tried' "$(state cache-full)" unknown
 	own -m sh -c 'mkdir -p small && mount -t tmpfs -o size=1m none small && XDG_CACHE_HOME=$PWD/small ./examined'
 	found 'a small cache' cache-full weak '(1 MiB|[0-9.]+ KiB) are free in .*small; .* 300 MiB \| make room'
+	is 'a small cache: whom that weakens' "$(strikes cache-full)" microvm
 	own -m sh -c 'sed "s/^MemAvailable:.*/MemAvailable: 102400 kB/" /proc/meminfo >little; mount --bind little /proc/meminfo
 ./examined'
 	found 'little memory' guest-memory-short weak '^100 MiB are available; one may take 512 MiB \| '
@@ -229,7 +231,7 @@ test_start() {
 test_inside() { # LEVEL
 	local at=/data
 	[ "$1" = namespaces ] || at='$PWD/data'
-	belljar run -q -p "$1" --wall 60s --input "$BELLJAR:/data/belljar" --input "$here/presets:/data/presets" -- /bin/sh -c "
+	belljar run -q -p "$1" --wall 60s --input "$BELLJAR:/data/belljar" --input "$BELLJAR_DATA/presets:/data/presets" -- /bin/sh -c "
 export BELLJAR_DATA=$at
 \$BELLJAR_DATA/belljar doctor --json" >result 2>errors </dev/null
 	is "inside $1: status" $? 1
