@@ -126,6 +126,7 @@ static int go_pack(const struct instance *i, struct buf *out, struct err *e)
 	go.canary = i->canary.nonce[0] ? (char *) i->canary.nonce : NULL;
 	go.project = l->project_dir != NULL;
 	go.output = l->output_dir != NULL;
+	go.input = l->stdin_fd >= 0;
 	go.answers = l->answers;
 	go.rows = l->rows;
 	go.columns = l->columns;

@@ -184,6 +184,7 @@ static void pack_go(struct pack *p, struct inside_go *g)
 	pack_inputs(p, g);
 	PACK_NUMBER(p, g->project);
 	PACK_NUMBER(p, g->output);
+	PACK_NUMBER(p, g->input);
 	PACK_NUMBER(p, g->answers);
 	PACK_NUMBER(p, g->rows);
 	PACK_NUMBER(p, g->columns);

@@ -48,6 +48,7 @@ struct inside_go {
 	struct inside_input *inputs;
 	size_t input_count;
 	bool project, output;        /* the data image has /project; what is in /out is to come back */
+	bool input;                  /* something comes on the data port; else the target's input is empty */
 	bool answers;
 	uint16_t rows, columns;
 };

@@ -366,11 +366,8 @@ static int input_start(struct supervisor *v, struct err *e)
 {
 	struct guest *g = v->guest;
 	g->stdin_fd = v->launch->stdin_fd;
-	if (g->stdin_fd < 0) {
-		input_put(g, "", 0);
-		input_flush(v);
+	if (g->stdin_fd < 0)
 		return 0;
-	}
 	(void) fcntl(g->stdin_fd, F_SETFL, O_NONBLOCK);
 	return loop_watch_fd(v->loop, g->stdin_fd, EPOLLIN, on_stdin, v, e);
 }

@@ -77,13 +77,9 @@ static void cpu_limit_shift(const struct supervisor *v)
 }
 
 /* Only with --output is there a place for results: written elsewhere they would be lost without a word. */
-static int output_close_unless(const struct supervisor *v, bool wanted, struct err *e)
+static int output_open(const struct supervisor *v, bool open, struct err *e)
 {
-	if (wanted || v->inst.output_dirfd < 0)
-		return 0;
-	return fchmod(v->inst.output_dirfd, 0555) < 0
-		       ? err_set(e, errno, "close /out")
-		       : 0;
+	return fchmod(v->inst.output_dirfd, open ? 0755 : 0555) < 0 ? err_set(e, errno, "open or close /out") : 0;
 }
 
 static int canaries_plant(struct supervisor *v, const struct inside_go *go, struct err *e)
@@ -114,9 +110,8 @@ static int copy_make_own(struct supervisor *v, const struct inside_go *go, struc
 {
 	int r;
 	if ((r = clock_apply(go, e)) < 0 || (r = seed_apply(go, e)) < 0 || (r = files_give(v, go, e)) < 0 ||
-	    (r = output_close_unless(v, go->output, e)) < 0 || (r = inside_places(v, go, e)) < 0)
+	    (go->output && (r = output_open(v, true, e)) < 0) || (r = inside_places(v, go, e)) < 0)
 		return r;
-	cpu_limit_shift(v);
 	if (v->inst.tty_fd >= 0)
 		typing_resize(v, go->rows ? go->rows : 24, go->columns ? go->columns : 80);
 	return 0;
@@ -126,7 +121,7 @@ static int copy_make_own(struct supervisor *v, const struct inside_go *go, struc
 
 static int program_check(struct supervisor *v, const struct inside_go *go, struct err *e)
 {
-	if (faccessat(v->inst.root_dirfd, go->argv[0] + 1, X_OK, 0) == 0)
+	if (v->inside->python || faccessat(v->inst.root_dirfd, go->argv[0] + 1, X_OK, 0) == 0)
 		return 0;
 	v->inst.program_missing = true;
 	return err_say(e, errno, "%s is not in this machine's image; [microvm] languages = names what is to be in it",
@@ -233,9 +228,11 @@ static void go(struct supervisor *v)
 		failed(v, &e);
 	buf_done(&v->inside->whole);
 	clock_gettime(CLOCK_REALTIME_COARSE, &v->began);
-	meter_begin(&v->meter, &v->inst);
-	if (supervisor_timers(v, &e) < 0 || stage_tell(v, go, &e) < 0)
+	meter_given(&v->meter, go->code ? 1 : 0, go->code_len);
+	if (stage_tell(v, go, &e) < 0 || supervisor_timers(v, &e) < 0)
 		failed(v, &e);
+	if (!go->input)
+		close_fd(&v->inside->stdin_fd);
 }
 
 static void on_frame(struct supervisor *v, const void *frame, size_t len)
@@ -434,10 +431,16 @@ _Noreturn void supervisor_inside(const struct inside_ports *ports)
 		failed(v, &e);
 	}
 	in.stdin_fd = stdin_pipe[1];
+	in.python = setup.waiting == WAITING_PYTHON;
 	launch_of(&setup, stdin_pipe[0], &launch);
 	if (stage_start(v, &e) < 0)
 		failed(v, &e);
-	close_fd(&launch.stdin_fd);
+	if (!launch.tty)
+		close_fd(&launch.stdin_fd);
+	if (output_open(v, false, &e) < 0)
+		failed(v, &e);
+	cpu_limit_shift(v);
+	meter_begin(&v->meter, &v->inst);
 	v->feed.mute = false;
 	supervisor_tell_start(v); /* that all stands: now the machine may be saved */
 	(void) feed_flush(&v->feed);

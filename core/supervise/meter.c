@@ -19,7 +19,7 @@
 
 struct sums { /* over the processes of the run that are there now; memory in KiB */
 	uint64_t cpu_ticks, tasks, anonymous, shmem, shared_most, written;
-	bool written_known;
+	bool written_known, want_stat, want_memory;
 	struct memfds *memfds; /* NULL: the run has none */
 };
 
@@ -71,14 +71,18 @@ static void sum_process(struct sums *s, const struct tree *t, pid_t pid)
 	uint64_t f[20] = { 0 }; /* 14 utime, 15 stime, 16 and 17 of reaped children, 20 num_threads */
 	bool ours = tree_ours(t, pid);
 	char folder[TREE_FOLDER];
-	if (stat_fields(t, pid, f, 20) < 0)
-		return;
-	s->cpu_ticks += f[13] + f[14] + (ours ? 0 : f[11] + f[12]);
+	if (s->want_stat) {
+		if (stat_fields(t, pid, f, 20) < 0)
+			return;
+		s->cpu_ticks += f[13] + f[14] + (ours ? 0 : f[11] + f[12]);
+	}
 	if (ours)
 		return;
 	s->tasks += f[0] == 'Z' ? 1 : f[17];
-	tree_folder(t, pid, f[0] == 'Z' && f[17] > 1, folder);
-	sum_memory(s, t->proc_fd, folder);
+	if (s->want_memory) {
+		tree_folder(t, pid, f[0] == 'Z' && f[17] > 1, folder);
+		sum_memory(s, t->proc_fd, folder);
+	}
 	sum_written(s, t->proc_fd, pid);
 }
 
@@ -129,6 +133,14 @@ void meter_begin(struct meter *m, const struct instance *i)
 	meter_start(m, i);
 	m->cpu_base = cpu;
 	m->written_base = written;
+}
+
+void meter_given(struct meter *m, uint64_t files, uint64_t bytes)
+{
+	const uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE);
+	m->space_base += (bytes + page - 1) / page * page;
+	m->inodes_base += files;
+	m->last_ns = now_ns();
 }
 
 static uint64_t most(uint64_t a, uint64_t b)
@@ -205,19 +217,30 @@ static uint64_t cpu_floor(struct meter *m, uint64_t sum)
 	return m->cpu_gone + sum;
 }
 
+static void read_cpu(struct meter *m, const struct sums *s)
+{
+	uint64_t cpu_ns = cpu_floor(m, s->cpu_ticks * (NS_PER_S / (uint64_t) sysconf(_SC_CLK_TCK)));
+	if (cpu_ns > m->cpu_ns)
+		m->cpu_ns = cpu_ns;
+}
+
 void meter_read(struct meter *m, const struct instance *i)
 {
 	struct memfds memfds = { 0 };
-	struct sums s = { .memfds = m->memfds ? &memfds : NULL };
 	struct tree t;
 	memset(&m->cg, 0xff, sizeof(m->cg)); /* all unknown */
 	read_space(m, i);
+	if (i->cgroup)
+		read_cgroup(m, i);
+	/* Of each process no more is read than what the control group does not say. */
+	struct sums s = { .memfds = m->memfds ? &memfds : NULL,
+			  .want_memory = !m->memory_exact,
+			  .want_stat = m->cg.cpu_ns == UNKNOWN_U64 || m->cg.tasks == UNKNOWN_U64 ||
+				       !m->memory_exact };
 	tree_list(&t, i, m->helper);
 	for (size_t k = 0; k < t.count; k++)
 		sum_process(&s, &t, t.pids[k]);
 	read_memfds(m, &memfds);
-	if (i->cgroup)
-		read_cgroup(m, i);
 	if (!m->memory_exact)
 		read_memory(m, i, &t, &s);
 	memfds_done(&memfds);
@@ -226,9 +249,8 @@ void meter_read(struct meter *m, const struct instance *i)
 		m->tasks = s.tasks;
 		m->tasks_peak = most(m->tasks_peak, s.tasks);
 	}
-	uint64_t cpu_ns = cpu_floor(m, s.cpu_ticks * (NS_PER_S / (uint64_t) sysconf(_SC_CLK_TCK)));
-	if (m->cg.cpu_ns == UNKNOWN_U64 && cpu_ns > m->cpu_ns)
-		m->cpu_ns = cpu_ns;
+	if (m->cg.cpu_ns == UNKNOWN_U64)
+		read_cpu(m, &s);
 	s.written -= s.written < m->written_base ? s.written : m->written_base;
 	if (s.written_known && (m->written == UNKNOWN_U64 || s.written > m->written))
 		m->written = s.written;

@@ -392,7 +392,8 @@ static void last_facts(struct supervisor *v)
 	}
 	f->written = v->meter.written;
 	f->space_peak = v->meter.space_peak;
-	if (size != UNLIMITED && f->ended)
+	/* Where all files together are less, none of them is so large. */
+	if (size != UNLIMITED && f->ended && v->meter.space >= size)
 		f->file_at_limit = evidence_file_at_limit(&v->inst, size, &v->began);
 }
 

@@ -140,6 +140,8 @@ struct meter {
 void meter_start(struct meter *m, const struct instance *i);
 /* meter_begin: what was used until now is not the run's. */
 void meter_begin(struct meter *m, const struct instance *i);
+/* meter_given: files that were put there for it, neither. */
+void meter_given(struct meter *m, uint64_t files, uint64_t bytes);
 void meter_read(struct meter *m, const struct instance *i);
 void meter_emit(struct meter *m, const struct instance *i, struct feed *s);
 /* meter_memory_over: reads, and again where what was read may be of no one moment. */
@@ -274,6 +276,7 @@ struct inside {
 	struct buf input;        /* of the target's, what its pipe had no room for */
 	size_t input_sent;
 	bool input_waits;
+	bool python;             /* what waits is an interpreter, and is there */
 	bool waiting, going, exits; /* the stage is ready; it was told what to run; the target asked to end */
 };
 int relay_start(struct supervisor *v, struct err *e);

@@ -8,9 +8,13 @@ import sys
 
 
 def wait():
+    import atexit
     import gc
     import os
+    import random
     import struct
+    import threading
+    import time
 
     def warm():
         # Imported ahead, as most programs want some of them and each costs time where instructions are translated.
@@ -36,25 +40,24 @@ def wait():
         return words[0], words[1:1 + argc], words[1 + argc:1 + argc + envc]
 
     def renew(env):
+        had_zone = "TZ" in os.environ
         os.environ.clear()
         for entry in env:
             name, _, value = entry.partition(b"=")
             os.environb[name] = value
-        import random
-        import tempfile
-        import time
         random.seed()  # a clone of a snapshot has the state of all others
-        tempfile._name_sequence = None
-        time.tzset()
+        if had_zone or "TZ" in os.environ:
+            time.tzset()
 
     def load(path):
-        with open(path, "rb") as file:
-            source = file.read()
-        return compile(source, os.fsdecode(path), "exec", dont_inherit=True)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        parts = []
+        while part := os.read(file, 1 << 20):
+            parts.append(part)
+        os.close(file)
+        return compile(b"".join(parts), os.fsdecode(path), "exec", dont_inherit=True)
 
     def finish(code):
-        import atexit
-        import threading
         try:
             threading._shutdown()
         finally:
