@@ -239,6 +239,8 @@ int image_tree_put(struct image_tree *t, const char *source, const char *path, s
 	const char *name = strrchr(path, '/');
 	FREE char *folder = xstrndup(path, (size_t) (name - path));
 	CLOSE_FD int to = folder_open(t, folder, e);
+	if (to >= 0)
+		(void) unlinkat(to, name + 1, 0); /* a root may have one of that name: ours it is */
 	return to < 0 ? to : copy_new(t, source, to, name + 1, e);
 }
 

@@ -35,8 +35,8 @@ int images_build(const struct policy *p, void (*step)(void *arg, const char *wha
 	int r = guest_parts_find(&parts, e);
 	if (r < 0)
 		return r;
-	if ((r = image_initrd(&parts, &to, &initrd, e)) >= 0 &&
-	    (r = image_root(p, &parts, &to, &root, key, e)) >= 0)
+	if ((r = image_root(p, &parts, &to, &root, key, e)) >= 0 &&
+	    (r = image_initrd(&parts, &to, &initrd, e)) >= 0)
 		r = image_data(&nothing, &to, &data, e);
 	guest_parts_done(&parts);
 	return r;
