@@ -10,16 +10,20 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define HEAP            (4u << 20)
 #define DEVICE_LIMIT_MS 20000 /* devices come up one after the other, on a host that may be busy */
 
 static int mount_at(const char *type, const char *at, unsigned long flags, const char *data, struct err *e)
@@ -135,6 +139,19 @@ static int machine_make(struct inside_ports *ports, struct err *e)
 	return places_make(e);
 }
 
+/* What is touched for the first time in a copy is mapped then, by code that is translated then. So all of it is mapped
+ * now, and stays; and memory comes out of a heap that is there already. */
+static void memory_settle(void)
+{
+	(void) mallopt(M_MMAP_MAX, 0);
+	(void) mallopt(M_TRIM_THRESHOLD, INT_MAX);
+	char *heap = malloc(HEAP);
+	if (heap)
+		memset(heap, 0, HEAP);
+	free(heap);
+	(void) mlockall(MCL_CURRENT);
+}
+
 int main(void)
 {
 	struct inside_ports ports = { -1, -1, -1, -1, NULL };
@@ -146,5 +163,6 @@ int main(void)
 			reboot(RB_AUTOBOOT);
 		}
 	}
+	memory_settle();
 	supervisor_inside(&ports);
 }

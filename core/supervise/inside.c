@@ -260,6 +260,19 @@ static void on_control(void *arg, uint32_t events)
 		on_frame(v, frame, (size_t) n);
 }
 
+/*
+ * Awake until the launch comes, so that it is awake in every copy as well: the way out of the idle loop is long, and where
+ * instructions are translated each new one costs a microsecond. It is for as long as it takes to save the machine.
+ */
+static void await_launch(struct supervisor *v)
+{
+	ssize_t n;
+	while ((n = wire_stream_read(&v->inside->control, v->feed.wire_fd)) == -EAGAIN)
+		;
+	if (n > 0)
+		on_control(v, 0);
+}
+
 /* ---- the target's input ---- */
 
 static void input_flush(struct supervisor *v);
@@ -445,6 +458,7 @@ _Noreturn void supervisor_inside(const struct inside_ports *ports)
 	supervisor_tell_start(v); /* that all stands: now the machine may be saved */
 	(void) feed_flush(&v->feed);
 	v->feed.mute = true;
+	await_launch(v);
 	launch.output_dir = NULL; /* until somebody asks for what is in it */
 	while (!v->inside->exits && supervisor_round(v) == 0)
 		;

@@ -281,7 +281,8 @@ int supervisor_timers(struct supervisor *v, struct err *e)
 {
 	const uint64_t *limit = v->launch->policy->limit;
 	int r;
-	if ((r = loop_timer(v->loop, METER_NS, METER_NS, on_meter, v, e)) < 0)
+	/* Inside a machine the first look waits until most programs have said their first word. */
+	if ((r = loop_timer(v->loop, v->inside ? 3 * METER_NS : METER_NS, METER_NS, on_meter, v, e)) < 0)
 		return r;
 	if (limit[LIMIT_WALL] != UNLIMITED &&
 	    (r = loop_timer(v->loop, limit[LIMIT_WALL], 0, on_wall, v, e)) < 0)
