@@ -102,8 +102,9 @@ static char **argv_devices(char **v)
 		v = strv_add(v, "-add-fd");
 		v = argv_add(v, xprintf("fd=%d,set=%d", VM_FD_ROOT + k, k + 1));
 		v = strv_add(v, "-drive");
-		v = argv_add(v, xprintf("file=/dev/fdset/%d,format=raw,if=none,id=%s,readonly=on", k + 1,
-					disks[k]));
+		v = argv_add(
+			v, xprintf("file=/dev/fdset/%d,format=raw,file.locking=off,if=none,id=%s,readonly=on",
+				   k + 1, disks[k]));
 		v = strv_add(v, "-device");
 		v = argv_add(v, xprintf("virtio-blk-device,drive=%s", disks[k]));
 	}
@@ -292,7 +293,8 @@ int vm_words(int fd, struct err *e)
 	while (len > 0 && words[len - 1] == '\n')
 		len--;
 	FREE char *line = text_line(words, len, true);
-	return err_say(e, ECHILD, "QEMU ended: %s", len ? line : "it did not say why");
+	return err_say(e, ECHILD, "QEMU ended%s%s", len ? ": " : "",
+		       len ? line : " without a word: its guest stopped or panicked, or it was killed");
 }
 
 int vm_why(const struct vm *m, struct err *e)

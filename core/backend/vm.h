@@ -40,7 +40,8 @@ struct vm {
  */
 int vm_start(struct instance *i, const struct vm_want *w, struct vm *ret, struct err *e);
 void vm_done(struct vm *m);
-/* vm_why: of a machine whose port or monitor came to its end: "QEMU ended: …" in its own words, scrubbed. -ECHILD. */
+/* vm_why: of a machine whose port or monitor came to its end: "QEMU ended", in its own words where it has any, scrubbed.
+ * -ECHILD. */
 int vm_why(const struct vm *m, struct err *e);
 
 /* vm_identity: for the key of a snapshot: all of the command line that a saved state depends on, the kernel's included,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Process 1 of a machine that is being tested: does as its control port says. A message is a length (u32), a letter and
- * bytes: 'S' says them on the control port, 'P' prints them on the port of standard output, anything
- * else ends it, and with it its kernel.
+ * bytes: 'S' says them on the control port, 'P' prints them on the port of standard output, any other ends it, and with
+ * it its kernel.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -11,11 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static const char *const modules[] = { "virtio_ring", "virtio", "virtio_mmio", "virtio_console", "virtio_blk" };
 
 static void give_up(const char *what)
 {
@@ -63,20 +61,29 @@ static void write_all(int fd, const char *from, size_t len)
 	}
 }
 
-int main(void)
+/* Their names begin with their place in the order. */
+static void modules_load(void)
 {
-	int port[5];
-	mkdir("/dev", 0755);
-	if (mount("dev", "/dev", "devtmpfs", 0, NULL) < 0)
-		return 1;
-	for (size_t k = 0; k < sizeof(modules) / sizeof(modules[0]); k++) {
-		char path[64];
-		snprintf(path, sizeof(path), "/modules/%s.ko", modules[k]);
+	struct dirent **list;
+	int count = scandir("/modules", &list, NULL, alphasort);
+	for (int k = 0; k < count; k++) {
+		char path[300];
+		if (list[k]->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/modules/%s", list[k]->d_name);
 		int fd = open(path, O_RDONLY);
 		if (fd < 0 || syscall(SYS_finit_module, fd, "", 0) < 0)
 			give_up(path);
 		close(fd);
 	}
+}
+
+int main(void)
+{
+	int port[5];
+	if (mount("dev", "/dev", "devtmpfs", 0, NULL) < 0)
+		return 1;
+	modules_load();
 	for (int k = 1; k <= 4; k++)
 		port[k] = port_open(k);
 	for (;;) {

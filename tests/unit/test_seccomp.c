@@ -177,6 +177,16 @@ static const struct {
 	unsigned watch;
 	uint32_t answer;
 } cases[] = {
+	{ SYS_open, { 0, O_RDONLY | O_CLOEXEC }, WATCH_WRITING, ALLOW },
+	{ SYS_open, { 0, O_WRONLY }, WATCH_WRITING, NOTIFY },
+	{ SYS_open, { 0, O_RDWR }, 0, ALLOW },
+	{ SYS_openat, { 3, 0, O_RDONLY | O_DIRECTORY }, WATCH_WRITING, ALLOW },
+	{ SYS_openat, { 3, 0, O_RDWR | GARBAGE }, WATCH_WRITING, NOTIFY },
+	{ SYS_openat, { 3, 0, O_RDONLY | O_CREAT }, WATCH_WRITING, NOTIFY },
+	{ SYS_openat, { 3, 0, O_RDONLY | O_TRUNC }, WATCH_WRITING, NOTIFY },
+	{ SYS_openat, { 3, 0, O_TMPFILE | O_RDWR }, WATCH_WRITING, NOTIFY },
+	{ SYS_openat, { 3, 0, 3 /* neither reading nor writing, for ioctl */ }, WATCH_WRITING, NOTIFY },
+
 	{ SYS_socket, { AF_UNIX, SOCK_STREAM }, WATCH_ALL, ALLOW },
 	{ SYS_socket, { AF_UNIX | GARBAGE, SOCK_STREAM }, 0, ALLOW },
 	{ SYS_socket, { AF_INET, SOCK_STREAM }, 0, ALLOW },
