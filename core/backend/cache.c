@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cache of files that are dear to make. An entry is a folder KIND-KEY: its files, mode 0444 and never written again,
- * and a record of them. Three things keep it right whoever is killed when:
+ * A cache of files that are dear to make. An entry is a folder KIND-KEY: its files, mode 0444 and never
+ * written again, and a record of them. Three things keep it right whoever is killed when:
  *
- * An entry is made in KIND-KEY.new and published by rename(2), so it is whole or not there. Its maker holds the lock
- * KIND-KEY.lock, which goes with the process: what lies there without a locked lock was left by one that was killed,
- * and the next to come removes it. Whoever uses a file holds a shared lock on that file itself (flock(2)); who removes
- * an entry must first have all of its files exclusively.
+ * An entry is made in KIND-KEY.new and published by rename(2), so it is whole or not there. Its maker holds
+ * the lock KIND-KEY.lock, which goes with the process: what lies there without a locked lock was left by one
+ * that was killed, and the next to come removes it. Whoever uses a file holds a shared lock on that file
+ * itself (flock(2)); who removes an entry must first have all of its files exclusively.
  *
- * The record has the size and the time of last change of each file. That suffices against what happens to a cache: a
- * full or failing disk leaves files short, a crash before the data was written leaves them empty or short, and every
- * write(2), truncate(2) or copy in their place sets the time. It is no seal against somebody who means to deceive: the
- * folder belongs to the user alone, who could as well exchange the program.
+ * The record has the size and the time of last change of each file. That suffices against what happens to a
+ * cache: a full or failing disk leaves files short, a crash before the data was written leaves them empty or
+ * short, and every write(2), truncate(2) or copy in their place sets the time. It is no seal against somebody
+ * who means to deceive: the folder belongs to the user alone, who could as well exchange the program.
  */
 #include "core/backend/cache.h"
 
@@ -279,8 +279,8 @@ char *cache_path(const struct cache_recipe *r, const char *file, struct err *e)
 
 /* ---- all entries ---- */
 
-/* Takes each file of an entry for itself. False: somebody uses one. The entry's lock is held, so that whoever finds a
- * file taken waits for us instead of making the entry anew. */
+/* Takes each file of an entry for itself. False: somebody uses one. The entry's lock is held, so that
+ * whoever finds a file taken waits for us instead of making the entry anew. */
 static bool entry_idle(int cache_fd, const char *name, int held[CACHE_FILES_MAX])
 {
 	size_t count = 0;

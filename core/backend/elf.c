@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader of ELF's dynamic section. Files come from the host's packages and from folders of the user's, in which
- * anything may lie: every offset is held against the length, every name against the table that it is in.
+ * A reader of ELF's dynamic section. Files come from the host's packages and from folders of the user's, in
+ * which anything may lie: every offset is held against the length, every name against the table that it is
+ * in.
  */
 #include "core/backend/elf.h"
 

@@ -12,8 +12,8 @@ struct elf_needs {
 	char **names;   /* libraries, as named: "libc.so.6" */
 	char **folders; /* where they are looked for first; $ORIGIN as it stands */
 };
-/* elf_needs: of a file's bytes, 64-bit and of this machine's byte order; whatever they are. -ENOEXEC: no such file. Gives:
- * *ret, ended by elf_needs_done. */
+/* elf_needs: of a file's bytes, 64-bit and of this machine's byte order; whatever they are. -ENOEXEC: no
+ * such file. Gives: *ret, ended by elf_needs_done. */
 int elf_needs(const void *data, size_t len, struct elf_needs *ret);
 void elf_needs_done(struct elf_needs *n);
 /* elf_same_machine: both are ELF files for the same processor. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of the host's goes into a root image: Python, sh and what shell scripts call, the languages that the preset
- * names, each with what it reads at run time, and the preset's own folders. Libraries come by themselves
- * (image_settle.c).
+ * What of the host's goes into a root image: Python, sh and what shell scripts call, the languages that the
+ * preset names, each with what it reads at run time, and the preset's own folders. Libraries come by
+ * themselves (image_settle.c).
  */
 #include "core/backend/image.h"
 
@@ -19,32 +19,37 @@
 
 /* What a shell script may hope for; one that is not installed is left out. */
 static const char *const tools[] = {
-	"[", "arch", "awk", "b2sum", "base32", "base64", "basename", "basenc", "bunzip2", "bzcat", "bzip2", "cat", "chgrp",
-	"chmod", "chown", "cksum", "clear", "cmp", "comm", "cp", "csplit", "cut", "date", "dd", "df", "diff", "diff3", "dir",
-	"dircolors", "dirname", "du", "echo", "egrep", "env", "expand", "expr", "factor", "false", "fgrep", "file", "find",
-	"flock", "fmt", "fold", "free", "getconf", "getopt", "grep", "groups", "gunzip", "gzip", "head", "hexdump", "hostname",
-	"iconv", "id", "infocmp", "install", "join", "kill", "ldd", "link", "ln", "locale", "logname", "ls", "md5sum", "mkdir",
-	"mkfifo", "mknod", "mktemp", "more", "mount", "mv", "nice", "nl", "nohup", "nproc", "numfmt", "od", "paste", "patch",
-	"pathchk", "pgrep", "pidof", "pinky", "pkill", "pr", "printenv", "printf", "prlimit", "ps", "ptx", "pwd", "readlink",
-	"realpath", "renice", "rev", "rm", "rmdir", "sdiff", "sed", "seq", "setsid", "sha1sum", "sha224sum", "sha256sum",
-	"sha384sum", "sha512sum", "shred", "shuf", "sleep", "sort", "split", "stat", "stdbuf", "stty", "sum", "sync", "tac",
-	"tail", "tar", "taskset", "tee", "test", "timeout", "top", "touch", "tput", "tr", "true", "truncate", "tsort", "tty",
-	"umount", "uname", "unexpand", "uniq", "unlink", "unxz", "uptime", "users", "vdir", "watch", "wc", "which", "who",
-	"whoami", "xargs", "xxd", "xz", "xzcat", "yes", "zcat", "zgrep", "zstd",
+	"[", "arch", "awk", "b2sum", "base32", "base64", "basename", "basenc", "bash", "bunzip2", "bzcat",
+	"bzip2", "cat", "chgrp", "chmod", "chown", "cksum", "clear", "cmp", "comm", "cp", "csplit", "cut",
+	"date", "dd", "df", "diff", "diff3", "dir", "dircolors", "dirname", "du", "echo", "egrep", "env",
+	"expand", "expr", "factor", "false", "fgrep", "file", "find", "flock", "fmt", "fold", "free",
+	"getconf", "getopt", "grep", "groups", "gunzip", "gzip", "head", "hexdump", "hostname", "iconv",
+	"id", "infocmp", "install", "join", "kill", "ldd", "link", "ln", "locale", "logname", "ls", "make",
+	"md5sum", "mkdir", "mkfifo", "mknod", "mktemp", "more", "mount", "mv", "nice", "nl", "nohup",
+	"nproc", "numfmt", "od", "paste", "patch", "pathchk", "pgrep", "pidof", "pinky", "pkill", "pr",
+	"printenv", "printf", "prlimit", "ps", "ptx", "pwd", "readlink", "realpath", "renice", "rev", "rm",
+	"rmdir", "sdiff", "sed", "seq", "setsid", "sha1sum", "sha224sum", "sha256sum", "sha384sum",
+	"sha512sum", "shred", "shuf", "sleep", "sort", "split", "stat", "stdbuf", "stty", "sum", "sync",
+	"tac", "tail", "tar", "taskset", "tee", "test", "timeout", "top", "touch", "tput", "tr", "true",
+	"truncate", "tsort", "tty", "umount", "uname", "unexpand", "uniq", "unlink", "unxz", "uptime",
+	"users", "vdir", "watch", "wc", "which", "who", "whoami", "xargs", "xxd", "xz", "xzcat", "yes",
+	"zcat", "zgrep", "zstd",
 };
 
 /* What all of these read, and names that are looked up: nothing that is this machine's own. */
 static const char *const common[] = {
-	"/bin/sh", "/etc/alternatives", "/etc/ld.so.cache", "/etc/locale.alias", "/etc/localtime", "/etc/mime.types",
-	"/etc/protocols", "/etc/services", "/etc/ssl/openssl.cnf", "/etc/timezone", "/usr/lib/locale/C.*",
-	"/usr/lib/ssl/openssl.cnf", "/usr/lib/*-linux-gnu/coreutils", "/usr/libexec/coreutils", "/usr/share/zoneinfo",
-	"/lib/terminfo", "/usr/share/terminfo", "/usr/share/misc/magic*", "/usr/lib/file",
+	"/bin/sh", "/etc/alternatives", "/etc/ld.so.cache", "/etc/locale.alias", "/etc/localtime",
+	"/etc/mime.types", "/etc/protocols", "/etc/services", "/etc/ssl/openssl.cnf", "/etc/timezone",
+	"/usr/lib/locale/C.*", "/usr/lib/ssl/openssl.cnf", "/usr/lib/*-linux-gnu/coreutils",
+	"/usr/libexec/coreutils", "/usr/share/zoneinfo", "/lib/terminfo", "/usr/share/terminfo",
+	"/usr/share/misc/magic*", "/usr/lib/file",
 };
 
-/* Python's library without what tests and builds Python itself, what needs a screen, and what is installed beside it. */
+/* Python's library without what tests and builds Python itself, what needs a screen, and what is installed
+ * beside it. */
 static const char *const python_without[] = {
-	"config-*", "dist-packages", "ensurepip", "idlelib", "lib2to3", "site-packages", "test", "tkinter", "turtle.py",
-	"turtledemo", NULL,
+	"config-*", "dist-packages", "ensurepip", "idlelib", "lib2to3", "site-packages", "test", "tkinter",
+	"turtle.py", "turtledemo", NULL,
 };
 
 /* Headers of libraries that are other languages', or whole distributions of them. */
@@ -53,8 +58,8 @@ static const char *const headers_without[] = {
 };
 
 /* What gcc calls and links to compile C; beside it lie other languages' compilers, ten times as large. */
-#define GCC(at) at "cc1", at "collect2", at "lto-wrapper", at "liblto_plugin.so", at "*crt*.o", at "libgcc*", \
-	at "libgomp*", at "include", at "include-fixed"
+#define GCC(at) at "cc1", at "collect2", at "lto-wrapper", at "liblto_plugin.so", at "*crt*.o", \
+	at "libgcc*", at "libgomp*", at "include", at "include-fixed"
 
 #define PATHS(...) (const char *const[]) { __VA_ARGS__, NULL }
 static const struct {
@@ -64,17 +69,23 @@ static const struct {
 	{ "python", PATHS("/etc/python3*") },
 	{ "node", PATHS("/usr/share/nodejs", "/usr/lib/*-linux-gnu/nodejs") },
 	{ "esm", PATHS("/usr/share/nodejs", "/usr/lib/*-linux-gnu/nodejs") },
-	{ "perl", PATHS("/usr/share/perl", "/usr/share/perl5", "/usr/lib/*-linux-gnu/perl", "/usr/lib/*-linux-gnu/perl-base",
-			"/usr/lib/*-linux-gnu/perl5", "/usr/lib64/perl5", "/etc/perl") },
-	{ "ruby", PATHS("/usr/lib/ruby", "/usr/lib/*-linux-gnu/ruby", "/usr/share/rubygems-integration",
-			"/usr/share/ruby", "/usr/lib64/ruby") },
+	{ "perl", PATHS(
+		"/usr/share/perl", "/usr/share/perl5", "/usr/lib/*-linux-gnu/perl",
+		"/usr/lib/*-linux-gnu/perl-base", "/usr/lib/*-linux-gnu/perl5", "/usr/lib64/perl5",
+		"/etc/perl") },
+	{ "ruby", PATHS(
+		"/usr/lib/ruby", "/usr/lib/*-linux-gnu/ruby", "/usr/share/rubygems-integration",
+		"/usr/share/ruby", "/usr/lib64/ruby") },
 	{ "lua", PATHS("/usr/share/lua", "/usr/lib/*-linux-gnu/lua", "/usr/lib64/lua") },
-	{ "c", PATHS("/usr/bin/as", "/usr/bin/ld", "/usr/bin/ld.bfd", GCC("/usr/lib/gcc/*/*/"), GCC("/usr/libexec/gcc/*/*/"), "/usr/include",
-		     "/usr/lib/*-linux-gnu/*crt*.o", "/usr/lib64/*crt*.o", "/usr/lib/*-linux-gnu/lib[cm].so",
-		     "/usr/lib64/lib[cm].so", "/usr/lib/*-linux-gnu/lib*_nonshared.a", "/usr/lib64/lib*_nonshared.a",
-		     "/usr/lib/*-linux-gnu/libpthread.a", "/usr/lib/*-linux-gnu/lib[cm].so.6", "/usr/lib64/lib[cm].so.6",
-		     "/usr/lib/*-linux-gnu/libmvec.so*", "/usr/lib64/libmvec.so*", "/usr/lib/*-linux-gnu/libgcc_s.so.1",
-		     "/usr/lib64/libgcc_s.so.1", "/usr/lib/clang", "/usr/lib/llvm-*/lib/clang", "/usr/lib/*-linux-gnu/tcc") },
+	{ "c", PATHS(
+		"/usr/bin/as", "/usr/bin/ld", "/usr/bin/ld.bfd", GCC("/usr/lib/gcc/*/*/"),
+		GCC("/usr/libexec/gcc/*/*/"), "/usr/include", "/usr/lib/*-linux-gnu/*crt*.o",
+		"/usr/lib64/*crt*.o", "/usr/lib/*-linux-gnu/lib[cm].so", "/usr/lib64/lib[cm].so",
+		"/usr/lib/*-linux-gnu/lib*_nonshared.a", "/usr/lib64/lib*_nonshared.a",
+		"/usr/lib/*-linux-gnu/libpthread.a", "/usr/lib/*-linux-gnu/lib[cm].so.6",
+		"/usr/lib64/lib[cm].so.6", "/usr/lib/*-linux-gnu/libmvec.so*", "/usr/lib64/libmvec.so*",
+		"/usr/lib/*-linux-gnu/libgcc_s.so.1", "/usr/lib64/libgcc_s.so.1", "/usr/lib/clang",
+		"/usr/lib/llvm-*/lib/clang", "/usr/lib/*-linux-gnu/tcc") },
 };
 /* clang-format on */
 

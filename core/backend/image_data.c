@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a launch brings: its inputs and its project as one image, read-only in the guest by what it is. All of them are of
- * one apparent size, so that a machine restored with another one in its place sees no other disk.
+ * What a launch brings: its inputs and its project as one image, read-only in the guest by what it is. All of
+ * them are of one apparent size, so that a machine restored with another one in its place sees no other disk.
  */
 #include "core/backend/cache.h"
 #include "core/backend/image.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a guest's kernel starts with: the agent as /init and the modules that it loads, as an uncompressed cpio archive in
- * the kernel's own form (Documentation/driver-api/early-userspace/buffer-format.rst). The same parts give the same bytes.
+ * What a guest's kernel starts with: the agent as /init and the modules that it loads, as an uncompressed
+ * cpio archive in the kernel's own form (Documentation/driver-api/early-userspace/buffer-format.rst). The
+ * same parts give the same bytes.
  */
 #include "core/backend/cache.h"
 #include "core/backend/image.h"
@@ -32,7 +33,8 @@ static void pad(struct buf *out)
 static void node_add(struct buf *out, unsigned *number, const struct node *n)
 {
 	unsigned links = S_ISDIR(n->mode) ? 2 : 1;
-	/* magic, inode, mode, uid, gid, links, time, size, device, device it is, length of the name with its end, sum */
+	/* magic, inode, mode, uid, gid, links, time, size, device, device it is, length of the name with
+	 * its end, sum */
 	buf_printf(out, "070701%08X%08X%08X%08X%08X%08X%08zX%08X%08X%08X%08X%08zX%08X", ++*number, n->mode, 0,
 		   0, links, 0, n->len, 0, 0, n->major, n->minor, strlen(n->name) + 1, 0);
 	buf_add(out, n->name, strlen(n->name) + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file system that a guest starts from: the host's own programs, copied to their own places, or a folder that the
- * preset names; and what waits there as the target.
+ * The file system that a guest starts from: the host's own programs, copied to their own places, or a folder
+ * that the preset names; and what waits there as the target.
  */
 #include "core/backend/cache.h"
 #include "core/backend/image.h"
@@ -60,10 +60,10 @@ static int root_check(const struct policy *p, struct err *e)
 /* ---- the key ---- */
 
 /*
- * A package's files are trusted to change as package managers change them: by a new file in the place of the old one,
- * which gives the program another inode and time, and its folder another time. So each program is looked at, and each
- * folder itself, but not what lies in it: a thousand files a run would cost more than the run. Folders of the user's own
- * change as they like and are looked at in full.
+ * A package's files are trusted to change as package managers change them: by a new file in the place of the
+ * old one, which gives the program another inode and time, and its folder another time. So each program is
+ * looked at, and each folder itself, but not what lies in it: a thousand files a run would cost more than the
+ * run. Folders of the user's own change as they like and are looked at in full.
  */
 static int item_facts(const struct image_item *item, struct buf *out, struct err *e)
 {

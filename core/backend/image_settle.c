@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is left to do in a tree of copies: the libraries that its programs name, found as ld.so(8) finds them, and modes.
+ * What is left to do in a tree of copies: the libraries that its programs name, found as ld.so(8) finds them,
+ * and modes.
  */
 #include "core/backend/elf.h"
 #include "core/backend/image.h"

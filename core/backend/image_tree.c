@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tree of copies of the host's files at their own places. On the host links are followed one at a time and made again,
- * so that /bin/sh becomes /bin -> usr/bin, sh -> dash, dash; in the tree no link is ever followed: what is put into it
- * goes to the place that was found on the host, or an absolute link would lead out again.
+ * A tree of copies of the host's files at their own places. On the host links are followed one at a time and
+ * made again, so that /bin/sh becomes /bin -> usr/bin, sh -> dash, dash; in the tree no link is ever
+ * followed: what is put into it goes to the place that was found on the host, or an absolute link would lead
+ * out again.
  */
 #include "core/backend/image.h"
 
@@ -98,7 +99,8 @@ static bool is_left_out(const char *name, const char *const *without)
 static int merge(struct image_tree *t, const char *source, const char *at, const char *const *without,
 		 struct err *e);
 
-/* One entry of a folder: as a whole where nothing is there yet. As deep as what other items put there, a few levels. */
+/* One entry of a folder: as a whole where nothing is there yet. As deep as what other items put there, a
+ * few levels. */
 static int merge_entry(struct image_tree *t, int to_fd, const char *path, const char *at, struct err *e)
 {
 	struct stat st, there;

@@ -62,7 +62,8 @@ int image_walk(const char *path, image_visit_fn visit, void *arg, struct err *e)
 	return r < 0 || !S_ISDIR(st.st_mode) ? r : walk_folder(path, visit, arg, e);
 }
 
-/* The time of the last change of the inode says all: what changes bytes, size or mode sets it, and no call sets it back. */
+/* The time of the last change of the inode says all: what changes bytes, size or mode sets it, and no call
+ * sets it back. */
 static int fact(void *arg, const struct image_visit *v, struct err *e)
 {
 	const struct stat *st = v->st;

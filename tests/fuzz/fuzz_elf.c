@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs and libraries of folders that go into an image: what a file says that it needs lies within the file, or is not
- * believed.
+ * Programs and libraries of folders that go into an image: what a file says that it needs lies within the
+ * file, or is not believed.
  */
 #include "core/backend/elf.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cache of images: whole entries or none, whoever is killed, whatever becomes of the files, and nothing removed that
- * is in use. The archive that a guest starts with, byte by byte. What a program's file says that it needs, believed or not.
+ * The cache of images: whole entries or none, whoever is killed, whatever becomes of the files, and nothing
+ * removed that is in use. The archive that a guest starts with, byte by byte. What a program's file says that
+ * it needs, believed or not.
  */
 #include "core/backend/cache.h"
 #include "core/backend/elf.h"
@@ -487,7 +488,8 @@ static void needs(void **state)
 	assert_int_equal(elf_needs("#!/bin/sh\n", 10, &n), -ENOEXEC);
 }
 
-/* Whatever the numbers say and wherever the file ends: nothing outside it is read (a sanitizer would tell). */
+/* Whatever the numbers say and wherever the file ends: nothing outside it is read (a sanitizer would
+ * tell). */
 static void needs_of_rubbish(void **state)
 {
 	static const uint64_t values[] = { 0, 1, 63, 64, 0xfff, 0x7fffffff, INT64_MAX, UINT64_MAX };

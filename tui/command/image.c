@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `belljar image`: the disk images and snapshots that virtual machines start from: which are kept, made ahead, removed.
+ * `belljar image`: the disk images and snapshots that virtual machines start from: which are kept, made
+ * ahead, removed.
  */
 #include "core/base/base.h"
 #include "core/model/model.h"
@@ -25,10 +26,12 @@ struct image_words {
 
 /* clang-format off */
 static const struct option_row options[] = {
-	{ .name = "json", .help = "one JSON object", .set = option_set_flag, .at = offsetof(struct image_words, json) },
-	{ .name = "preset", .letter = 'p', .argument = "PRESET", .help = "whose images", .set = option_set_text,
-	  .at = offsetof(struct image_words, preset) },
-	{ .name = "all", .help = "all of them", .set = option_set_flag, .at = offsetof(struct image_words, all) },
+	{ .name = "json", .help = "one JSON object",
+	  .set = option_set_flag, .at = offsetof(struct image_words, json) },
+	{ .name = "preset", .letter = 'p', .argument = "PRESET", .help = "whose images",
+	  .set = option_set_text, .at = offsetof(struct image_words, preset) },
+	{ .name = "all", .help = "all of them",
+	  .set = option_set_flag, .at = offsetof(struct image_words, all) },
 	{ .name = NULL },
 };
 /* clang-format on */
