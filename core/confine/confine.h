@@ -66,7 +66,7 @@ enum seccomp_watch {
 	WATCH_SIGNAL = 1 << 7,  /* what may bring a SIGXFSZ of the program's own making: seen and continued */
 	WATCH_FILTER = 1 << 8,  /* a filter of the program's own, behind which it is not seen any more: seen and continued */
 	WATCH_WRITING = 1 << 9, /* open and openat of a file for anything but reading: its listener answers with a descriptor */
-	WATCH_EXIT = 1 << 9,    /* exit_group: seen before it is carried out */
+	WATCH_EXIT = 1 << 10,   /* exit_group: seen before it is carried out */
 	WATCH_SOCKET = 1 << 6,  /* socket(AF_INET, AF_INET6) is answered with one that has no network */
 };
 struct seccomp_want {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -70,9 +71,13 @@ static int place_make(const struct inside_input *in, struct err *e)
 	return fd < 0 ? err_set(e, errno, "make %s", in->dest) : 0;
 }
 
-static int inputs_show(const struct inside_go *go, const int *trees, struct err *e)
+static int inputs_show(const struct supervisor *v, const int *trees, struct err *e)
 {
+	const struct inside_go *go = &v->inside->go;
 	int r = skeleton_open(true, e);
+	/* Its file system knows the target's id and no other; capabilities for mounting stay. */
+	setfsgid(v->inst.target_gid);
+	setfsuid(v->inst.target_uid);
 	for (size_t k = 0; r >= 0 && k < go->input_count; k++) {
 		r = place_make(&go->inputs[k], e);
 		if (r >= 0 && syscall(SYS_move_mount, trees[k], "", AT_FDCWD, go->inputs[k].dest,
@@ -92,7 +97,7 @@ static _Noreturn void show_main(const struct supervisor *v, const int *trees, in
 	if (ns < 0 || setns(ns, CLONE_NEWNS) < 0)
 		err_set(&e, errno, "enter the target's view");
 	else
-		(void) inputs_show(&v->inside->go, trees, &e);
+		(void) inputs_show(v, trees, &e);
 	(void) write_all(report_fd, &e, sizeof(e));
 	_exit(0);
 }
