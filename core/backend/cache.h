@@ -43,6 +43,7 @@ char *cache_path(const struct cache_recipe *r, const char *file, struct err *e);
 int cache_list(struct image_entry **ret, size_t *ret_count, char **ret_where, struct err *e);
 /* cache_remove: by its whole name. -EBUSY: in use, or being made; -ENOENT. */
 int cache_remove(const char *name, struct err *e);
-/* cache_trim: removes entries that are not in use, the one that was used longest ago first, until no more
- * than so many bytes are left. Each cache_take that made something does so with CACHE_MAX_BYTES. */
+/* cache_trim: removes entries that are not in use, the one that was used longest ago first, until no more than
+ * so many bytes are left; none that was used in the last minute. Each cache_take that made something does so
+ * with CACHE_MAX_BYTES. */
 int cache_trim(uint64_t max_bytes, struct err *e);

@@ -354,6 +354,28 @@ static void bound(void **state)
 	close(fds[0]), close(fds[1]);
 }
 
+/* Who lists or trims holds each file for a moment; whoever takes one then waits, and nothing is made anew. */
+static void taken_while_listed(void **state)
+{
+	struct place *p = *state;
+	struct image_entry *list;
+	size_t count;
+	struct err e;
+	assert_int_equal(take(p, KEY("a")), 1);
+	pid_t lister = fork();
+	if (lister == 0)
+		for (;;) {
+			if (cache_list(&list, &count, NULL, &e) < 0 || count != 1)
+				_exit(1);
+			image_entries_free(list, count);
+		}
+	for (int k = 0; k < 1000; k++)
+		assert_int_equal(take(p, KEY("a")), 0);
+	assert_int_equal(p->made, 1);
+	kill(lister, SIGKILL);
+	assert_true(WIFSIGNALED(status_of(lister)));
+}
+
 static void folder_of_others(void **state)
 {
 	struct place *p = *state;
@@ -608,10 +630,19 @@ static void data_images(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_PLACE(made_once),       IN_PLACE(failure_leaves_nothing),   IN_PLACE(killed_maker),
-		IN_PLACE(waits_for_maker), IN_PLACE(damage_is_seen),           IN_PLACE(used_stays),
-		IN_PLACE(bound),           IN_PLACE(folder_of_others),         IN_PLACE(archive),
-		cmocka_unit_test(needs),   cmocka_unit_test(needs_of_rubbish), IN_PLACE(tree_keeps_links),
+		IN_PLACE(made_once),
+		IN_PLACE(failure_leaves_nothing),
+		IN_PLACE(killed_maker),
+		IN_PLACE(waits_for_maker),
+		IN_PLACE(damage_is_seen),
+		IN_PLACE(used_stays),
+		IN_PLACE(bound),
+		IN_PLACE(folder_of_others),
+		IN_PLACE(taken_while_listed),
+		IN_PLACE(archive),
+		cmocka_unit_test(needs),
+		cmocka_unit_test(needs_of_rubbish),
+		IN_PLACE(tree_keeps_links),
 		IN_PLACE(data_images),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
