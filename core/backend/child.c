@@ -196,6 +196,18 @@ static int ends_open(struct ends *s, const struct instance *i, size_t more_fds, 
 	return 0;
 }
 
+/* Theirs to open once more by /dev/stderr or /proc/self/fd/1, as programs do: a pipe belongs to its maker, who as root is
+ * somebody else than the target. */
+static int ends_give(const struct ends *s, const struct confinement *c, struct err *e)
+{
+	struct stat st;
+	for (int k = 0; k < 3 && c->host_uid != geteuid(); k++)
+		if (fstat(s->child[k], &st) == 0 && S_ISFIFO(st.st_mode) &&
+		    fchown(s->child[k], c->host_uid, c->host_gid) < 0)
+			return err_set(e, errno, "give the target its pipes");
+	return 0;
+}
+
 /* One message of the start socket. 1, 0 none yet, -EPIPE at its end. */
 static int sync_recv(int fd, struct sync_msg *m, pid_t *ret_sender, int flags)
 {
@@ -304,7 +316,7 @@ int child_start(struct instance *i, struct confinement *c, struct err *e)
 {
 	struct ends s;
 	int r = ends_open(&s, i, c->more_count, e);
-	if (r < 0)
+	if (r < 0 || (r = ends_give(&s, c, e)) < 0)
 		goto out;
 	c->in_fd = s.child[0];
 	c->out_fd = s.child[1];
