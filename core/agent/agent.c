@@ -114,10 +114,10 @@ static int places_make(struct err *e)
 	int r;
 	if ((r = mount_at("tmpfs", "/run", MS_NODEV | MS_NOSUID, "mode=0755", e)) < 0 ||
 	    (r = mount_at("tmpfs", "/tmp", MS_NODEV | MS_NOSUID, "mode=1777", e)) < 0 ||
-	    (r = mount_at("tmpfs", "/mnt", MS_NODEV | MS_NOSUID, "mode=0700", e)) < 0 ||
+	    (r = mount_at("tmpfs", "/mnt", MS_NODEV | MS_NOSUID, "mode=0755", e)) < 0 ||
 	    (r = mount_at("devpts", "/dev/pts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0600", e)) < 0)
 		return r;
-	(void) mkdir("/mnt/data", 0700);
+	(void) mkdir("/mnt/data", 0755);
 	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? err_set(e, errno, "part the mounts") : 0;
 }
 

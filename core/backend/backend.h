@@ -83,6 +83,7 @@ struct instance {
 	/* Of a machine of its own, the streams to the supervisor inside: frames both ways; input to it, files from it. -1: the
 	 * target is a process of this host, and all there is to know of it we know ourselves. */
 	int guest_fd, data_fd;
+	uint64_t spooled;          /* bytes that came on data_fd */
 	int spool_fd;              /* what comes back of files, until the run is dead; -1: nothing is to come */
 	struct buf guest_out;      /* what is to go to guest_fd; sent up to guest_out_sent */
 	size_t guest_out_sent;
@@ -129,6 +130,14 @@ int instance_sync(struct instance *i, struct sync_msg *ret);
 void guest_send(struct instance *i, const void *frame, size_t len);
 int guest_flush(struct instance *i);
 ssize_t guest_spool(struct instance *i);
+/* project_place: a copy of the project into the working folder of a view that stands. */
+int project_place(struct instance *i, const struct launch *l, struct err *e);
+struct sending {
+	int fd;
+	uint64_t sent; /* bytes */
+};
+/* collect_send: inside a machine: as a backend's `collect`, but files go as a stream into a descriptor (blocking). */
+int collect_send(struct instance *i, const struct launch *l, const struct collector *to, struct sending *s, struct err *e);
 
 /*
  * What a dead supervisor may have left on this host (control groups, folders, at `subprocess` processes) carries the

@@ -44,4 +44,6 @@ int ladder_verify(struct instance *i, struct err *e);
 int layers_verify(struct instance *i, const struct seccomp_program *filter, struct err *e);
 /* collect.c: the `collect` of every backend whose places this host can open. */
 int stage_collect(struct instance *i, const struct launch *l, const struct collector *to, struct err *e);
+/* collect_received: the same of what came out of a machine as a stream, into spool_fd. */
+int collect_received(struct instance *i, const struct launch *l, const struct collector *to, struct err *e);
 unsigned watch_for(const struct instance *i, bool answer_sockets);

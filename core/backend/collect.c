@@ -9,7 +9,9 @@
 #include "core/base/base.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OUTPUT_MAX_BYTES (4ULL << 30)
 #define OUTPUT_MAX_FILES 100000
@@ -76,6 +78,51 @@ static int copy_out(int from_fd, const struct stage_set *only, const struct laun
 		r = err_say(e, EFBIG, "not all of the output was copied to %s: %s", l->output_dir, done.cut);
 	stage_clear(&done);
 	return r;
+}
+
+static void on_skipped(void *arg, const char *path, const char *why)
+{
+	const struct collector *to = arg;
+	FREE char *shown = path_shown(path);
+	FREE char *what = xprintf("output %s", shown);
+	to->passed_over(to->arg, what, 1, why);
+}
+
+int collect_send(struct instance *i, const struct launch *l, const struct collector *to, struct sending *s, struct err *e)
+{
+	struct stage_set taken = { 0 };
+	struct stage_send_want want = { .to_fd = s->fd, .skipped = on_skipped, .arg = (void *) to };
+	int r = i->project_dirfd >= 0 ? report(i, to, &taken, e) : 0;
+	if (r >= 0 && l->output_dir && i->output_dirfd >= 0)
+		r = stage_send(i->output_dirfd, &want, e);
+	want.only = &taken;
+	if (r >= 0 && l->output_dir && i->project_dirfd >= 0)
+		r = stage_send(i->project_dirfd, &want, e);
+	stage_set_done(&taken);
+	if (r >= 0)
+		r = stage_send_end(&want, e);
+	s->sent = want.sent;
+	return r;
+}
+
+int collect_received(struct instance *i, const struct launch *l, const struct collector *to, struct err *e)
+{
+	CLOSE_FD int fd = -1;
+	int r;
+	if (i->spool_fd < 0)
+		return 0;
+	if (lseek(i->spool_fd, 0, SEEK_SET) < 0)
+		return err_set(e, errno, "read what the machine sent of files");
+	if ((r = temp_create(l->run_id, geteuid(), &i->temp_dir, &i->temp_fd, e)) < 0)
+		return r;
+	if ((fd = openat(i->temp_fd, "work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+		return err_set(e, errno, "open a folder for what the machine sent");
+	struct err whole = { 0 };
+	int received = stage_receive(i->spool_fd, fd, OUTPUT_MAX_BYTES, OUTPUT_MAX_FILES, &whole);
+	r = copy_out(fd, NULL, l, to, e); /* what is good of it comes out */
+	if (r >= 0 && received < 0)
+		*e = whole;
+	return r < 0 ? r : received;
 }
 
 int stage_collect(struct instance *i, const struct launch *l, const struct collector *to, struct err *e)

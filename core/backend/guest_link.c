@@ -45,6 +45,7 @@ ssize_t guest_spool(struct instance *i)
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN ? 1 : n;
+	i->spooled += (uint64_t) n;
 	if (lseek(i->spool_fd, 0, SEEK_CUR) + n > (off_t) SPOOL_MAX)
 		return 0;
 	return write_all(i->spool_fd, bytes, (size_t) n) < 0 ? 0 : n;

@@ -300,6 +300,18 @@ static int told_take(struct instance *i, struct err *e)
 
 /* ---- start ---- */
 
+/* Where what comes out as files waits until the machine is dead: it has no name, so that nothing stays of it. */
+static int spool_open(struct instance *i, struct err *e)
+{
+	FREE char *folder = xdg_folder(XDG_CACHE, NULL, true, e);
+	if (!i->launch->output_dir)
+		return 0;
+	if (!folder)
+		return -e->code;
+	i->spool_fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return i->spool_fd < 0 ? err_set(e, errno, "make a file in %s for what comes out", folder) : 0;
+}
+
 static int restore(struct instance *i, struct err *e)
 {
 	struct microvm *m = i->priv;
@@ -346,7 +358,7 @@ static int microvm_start(const struct launch *l, struct instance *i, struct err 
 		m->accel_why = "no guest comes up under KVM";
 		r = snapshot_find(m, l, &i->progress, e);
 	}
-	if (r < 0 || (r = told_take(i, e)) < 0)
+	if (r < 0 || (r = told_take(i, e)) < 0 || (r = spool_open(i, e)) < 0)
 		return r;
 	return restore(i, e);
 }
@@ -375,12 +387,18 @@ static int microvm_stop(struct instance *i, bool force, struct err *e)
 
 static int microvm_collect(struct instance *i, const struct launch *l, const struct collector *to, struct err *e)
 {
-	return stage_collect(i, l, to, e);
+	return collect_received(i, l, to, e);
 }
 
 static void microvm_done(struct instance *i)
 {
 	struct microvm *m = i->priv;
+	struct err e;
+	if (i->temp_dir)
+		(void) temp_remove(i->launch->run_id, &e);
+	close_fd(&i->temp_fd);
+	free(i->temp_dir);
+	i->temp_dir = NULL;
 	i->priv = NULL;
 	instance_done(i);
 	if (!m)

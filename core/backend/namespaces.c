@@ -37,6 +37,18 @@ static int open_inside(const struct instance *i, const char *below, int *ret_fd,
 	return 0;
 }
 
+int project_place(struct instance *i, const struct launch *l, struct err *e)
+{
+	uid_t owner = target_uid(l) != geteuid() ? target_uid(l) : (uid_t) -1;
+	struct stage_want want = { .uid = owner,
+				   .gid = owner,
+				   .links = true,
+				   .max_bytes = l->policy->limit[LIMIT_SPACE],
+				   .max_files = l->policy->limit[LIMIT_INODES] };
+	int r = open_inside(i, "workspace", &i->project_dirfd, e);
+	return r < 0 ? r : stage_copy_in(l->project_dir, i->project_dirfd, NULL, &want, NULL, e);
+}
+
 /* The supervisor's hold on the view: to measure it while the run lives, to collect from it when the run is gone. */
 static int view_hold(struct instance *i, bool overlay, struct err *e)
 {
@@ -51,15 +63,7 @@ static int view_hold(struct instance *i, bool overlay, struct err *e)
 		return 0;
 	if (overlay)
 		return open_inside(i, ".project/upper", &i->upper_dirfd, e);
-	uid_t owner = target_uid(l) != geteuid() ? target_uid(l) : (uid_t) -1;
-	struct stage_want want = { .uid = owner,
-				   .gid = owner,
-				   .links = true,
-				   .max_bytes = l->policy->limit[LIMIT_SPACE],
-				   .max_files = l->policy->limit[LIMIT_INODES] };
-	if ((r = open_inside(i, "workspace", &i->project_dirfd, e)) < 0)
-		return r;
-	return stage_copy_in(l->project_dir, i->project_dirfd, NULL, &want, NULL, e);
+	return project_place(i, l, e);
 }
 
 static void layers_say(struct instance *i, const struct landlock_rules *rules)

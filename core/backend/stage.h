@@ -62,6 +62,22 @@ int stage_copy_in(const char *source, int dest_dirfd, const char *name, const st
 int stage_copy_out(int src_dirfd, const char *dest, const struct stage_want *caps, struct stage_done *ret,
     struct err *e);
 
+/*
+ * stage_send: what stage_copy_out would take, as a stream into to_fd (blocking); stage_send_end: behind the last one.
+ * stage_receive: such a stream, from somebody who may be hostile, into an empty folder of ours. -EPROTO: it is none, or is
+ * not whole; what was good of it is there then. -EFBIG: a cap.
+ */
+struct stage_send_want {
+	int to_fd;
+	const struct stage_set *only; /* NULL: all there is */
+	void (*skipped)(void *arg, const char *path, const char *why);
+	void *arg;
+	uint64_t sent;                /* bytes, so far */
+};
+int stage_send(int from_dirfd, struct stage_send_want *want, struct err *e);
+int stage_send_end(struct stage_send_want *want, struct err *e);
+int stage_receive(int from_fd, int dest_dirfd, uint64_t max_bytes, uint64_t max_files, struct err *e);
+
 /* Entries of one tree, by device and inode: names may be as long and as many as a hostile program wishes. */
 struct stage_set {
 	struct stage_id { dev_t dev; ino_t ino; } *ids;

@@ -65,8 +65,9 @@ int inside_go_unpack(const struct buf *whole, struct inside_go *ret, struct err 
 void inside_setup_done(struct inside_setup *s);
 void inside_go_done(struct inside_go *g);
 
-/* How much the guest has put into its output ports, told before the exit event: what has not come by then is on its way. */
+#define INSIDE_ENDED   0x41 /* the target is no more; what it left is being collected. Such a frame holds nothing */
+/* How much the guest has put into its ports, told before the exit event: what has not come by then is on its way. */
 #define INSIDE_STREAMS 0x40 /* type of its frame, which is no event's and no verb's */
-struct inside_streams { uint64_t bytes[2]; };
+struct inside_streams { uint64_t bytes[3]; }; /* stdout, stderr, data */
 size_t inside_streams_encode(const struct inside_streams *s, void *space, size_t size);
 int inside_streams_decode(const void *frame, size_t len, struct inside_streams *ret, struct err *e);

@@ -27,7 +27,8 @@ struct guest {
 	bool paused;     /* it has told too much: read on at the next tick */
 	struct event *exit; /* as it told it; NULL: not yet */
 	struct inside_streams printed;
-	bool printed_told, ending;
+	uint64_t come;      /* bytes, at the last look */
+	bool printed_told, ending, awaited;
 	char broken[160]; /* how it broke the protocol; "": it did not */
 	struct buf input; /* frames for its data port, sent up to input_sent */
 	size_t input_sent;
@@ -72,17 +73,12 @@ static void broken(struct supervisor *v, const char *how)
 	machine_end(v);
 }
 
-static void on_last_output(void *arg)
-{
-	machine_end(arg);
-}
-
 static bool all_printed(const struct supervisor *v)
 {
 	for (int k = 0; k < STREAM_MAX; k++)
 		if (v->output.fd[k] >= 0 && v->output.taken[k] < v->guest->printed.bytes[k])
 			return false;
-	return true;
+	return v->inst.spool_fd < 0 || v->inst.spooled >= v->guest->printed.bytes[STREAM_MAX];
 }
 
 /* The end was told; what was printed before it comes by another way and may still be on it. */
@@ -92,23 +88,52 @@ void guest_printed(struct supervisor *v)
 		machine_end(v);
 }
 
+/* It has told its end, or that it collects; as long as something comes it may go on. */
+static void on_last_output(void *arg)
+{
+	struct supervisor *v = arg;
+	struct guest *g = v->guest;
+	uint64_t come = v->output.taken[0] + v->output.taken[1] + v->inst.spooled;
+	if (come == g->come && !v->output.waits)
+		machine_end(v);
+	g->come = come;
+}
+
+static void await_rest(struct supervisor *v)
+{
+	struct err e;
+	if (!v->guest->ending && !v->guest->awaited &&
+	    loop_timer(v->loop, LAST_OUTPUT_NS, LAST_OUTPUT_NS, on_last_output, v, &e) < 0)
+		machine_end(v);
+	v->guest->awaited = true;
+}
+
 static void on_exit_told(struct supervisor *v, struct event *ev)
 {
 	struct guest *g = v->guest;
-	struct err e;
 	if (!may_judge[ev->exit.verdict] || !g->printed_told || ev->exit.status > 255) {
 		event_free(ev);
 		broken(v, "an end that cannot be");
 		return;
 	}
 	g->exit = ev;
-	v->ended_ns = now_ns();
+	if (!v->facts.ended)
+		v->ended_ns = now_ns();
 	if (v->facts.killed_for == VERDICT_NONE)
 		v->facts.ended = true;
 	loop_unwatch_fd(v->loop, v->inst.guest_fd);
 	guest_printed(v);
-	if (!g->ending && loop_timer(v->loop, LAST_OUTPUT_NS, 0, on_last_output, v, &e) < 0)
-		machine_end(v);
+	await_rest(v);
+}
+
+/* From here on its time is not the target's. */
+static void on_ended(struct supervisor *v)
+{
+	if (v->facts.killed_for != VERDICT_NONE || v->facts.ended)
+		return;
+	v->facts.ended = true;
+	v->ended_ns = now_ns();
+	await_rest(v);
 }
 
 void guest_machine_ended(struct supervisor *v, int wait_status)
@@ -208,6 +233,10 @@ static void on_frame(struct supervisor *v, const void *frame, size_t len)
 {
 	struct guest *g = v->guest;
 	struct err e;
+	if (*(const uint8_t *) frame == INSIDE_ENDED) {
+		on_ended(v);
+		return;
+	}
 	if (*(const uint8_t *) frame != INSIDE_STREAMS) {
 		on_event(v, frame, len);
 		return;
@@ -328,12 +357,17 @@ static void on_data(void *arg, uint32_t events)
 	if (events & EPOLLOUT)
 		input_flush(v);
 	if ((events & EPOLLIN) && v->inst.spool_fd >= 0) {
-		if (guest_spool(&v->inst) <= 0)
+		if (guest_spool(&v->inst) <= 0) {
 			loop_unwatch_fd(v->loop, v->inst.data_fd);
+			return;
+		}
+		guest_printed(v);
 	} else if (events & (EPOLLHUP | EPOLLERR)) {
 		loop_unwatch_fd(v->loop, v->inst.data_fd);
 		return;
 	}
+	if (g->ending)
+		return;
 	bool waits = g->input_sent < g->input.len;
 	loop_change_fd(v->loop, v->inst.data_fd, (waits ? EPOLLOUT : 0) | (v->inst.spool_fd >= 0 ? EPOLLIN : 0));
 	if (!waits && g->stdin_fd >= 0)

@@ -164,7 +164,8 @@ static int still_here(struct supervisor *v)
 /* Said last: how much was printed, so that the host knows when it has all of it, and how it ended. */
 static _Noreturn void last_words(struct supervisor *v)
 {
-	const struct inside_streams streams = { .bytes = { v->inside->sent[0], v->inside->sent[1] } };
+	const struct inside_streams streams = { .bytes = { v->inside->sent[0], v->inside->sent[1],
+							   v->inside->sent_files } };
 	struct verdict_space space;
 	struct event ev;
 	uint8_t frame[64];
@@ -194,13 +195,26 @@ static _Noreturn void failed(struct supervisor *v, const struct err *e)
  */
 bool inside_exits(struct supervisor *v, int status)
 {
-	if (!v->inside->going || v->launch->output_dir || v->state != RUN_RUNNING)
+	if (!v->inside->going || v->launch->output_dir || v->launch->project_dir || v->state != RUN_RUNNING)
 		return false;
 	v->facts.ended = true;
 	v->facts.wait_status = (status & 0xff) << 8;
 	v->ended_ns = now_ns();
 	v->inside->exits = true;
 	return true;
+}
+
+/* The blocking way: nothing else is left to do, and the host waits for it. */
+void inside_collect(struct supervisor *v, const struct collector *to)
+{
+	uint8_t frame[2] = { INSIDE_ENDED, WIRE_VERSION };
+	struct err e;
+	feed_frame(&v->feed, frame, sizeof(frame));
+	(void) fcntl(v->inside->data_fd, F_SETFL, 0);
+	struct sending sending = { .fd = v->inside->data_fd };
+	if (collect_send(&v->inst, v->launch, to, &sending, &e) < 0)
+		supervisor_error(v, e.text);
+	v->inside->sent_files = sending.sent;
 }
 
 static _Noreturn void finish(struct supervisor *v)
@@ -227,6 +241,8 @@ static void go(struct supervisor *v)
 	    copy_make_own(v, go, &e) < 0)
 		failed(v, &e);
 	buf_done(&v->inside->whole);
+	if (go->output)
+		v->inside->launch->output_dir = (char *) "/out";
 	clock_gettime(CLOCK_REALTIME_COARSE, &v->began);
 	meter_given(&v->meter, go->code ? 1 : 0, go->code_len);
 	if (stage_tell(v, go, &e) < 0 || supervisor_timers(v, &e) < 0)
@@ -426,7 +442,7 @@ _Noreturn void supervisor_inside(const struct inside_ports *ports)
 	struct err e;
 	int stdin_pipe[2];
 	v->inside = &in;
-	v->launch = &launch;
+	v->launch = in.launch = &launch;
 	v->output.fd[0] = v->output.fd[1] = -1;
 	v->facts.tasks_at_end = v->facts.rlimit_cpu_ns = UNKNOWN_U64;
 	feed_init(&v->feed, ports->control_fd);
@@ -458,8 +474,8 @@ _Noreturn void supervisor_inside(const struct inside_ports *ports)
 	supervisor_tell_start(v); /* that all stands: now the machine may be saved */
 	(void) feed_flush(&v->feed);
 	v->feed.mute = true;
-	await_launch(v);
 	launch.output_dir = NULL; /* until somebody asks for what is in it */
+	await_launch(v);
 	while (!v->inside->exits && supervisor_round(v) == 0)
 		;
 	finish(v);

@@ -133,12 +133,28 @@ static int show(struct supervisor *v, const int *trees, struct err *e)
 	return -told.code;
 }
 
+/* An overlay would have to be there before the target was confined (Landlock's rules are of the folder that it would
+ * cover); so it is a copy, in the places that the run may fill, with what it changes found by comparison. */
+static int project_copy(struct supervisor *v, struct err *e)
+{
+	struct launch *l = v->inside->launch;
+	l->project_dir = (char *) IMAGE "/project";
+	setfsgid(v->inst.target_gid);
+	setfsuid(v->inst.target_uid);
+	int r = project_place(&v->inst, l, e);
+	setfsuid(0);
+	setfsgid(0);
+	return r;
+}
+
 int inside_places(struct supervisor *v, const struct inside_go *go, struct err *e)
 {
 	int r;
 	if (!go->input_count && !go->project)
 		return 0;
 	if ((r = image_mount(e)) < 0)
+		return r;
+	if (go->project && (r = project_copy(v, e)) < 0)
 		return r;
 	FREE int *trees = xcalloc(go->input_count + 1, sizeof(*trees));
 	r = trees_open(go, trees, e);

@@ -90,6 +90,8 @@ static void on_wall(void *arg)
 {
 	struct supervisor *v = arg;
 	char limit[24];
+	if (v->facts.ended)
+		return; /* what it left is being collected */
 	supervisor_limit(v, LIMIT_WALL, BASIS_ANSWERED, "%s by the supervisor's timer",
 			 format_ns(v->launch->policy->limit[LIMIT_WALL], limit, sizeof(limit)));
 	supervisor_kill(v, VERDICT_WALL_TIME);
@@ -361,7 +363,9 @@ static void collect(struct supervisor *v)
 {
 	const struct collector to = { on_changed, on_passed_over, output_copied, v };
 	struct err e;
-	if (v->inst.backend->collect(&v->inst, v->launch, &to, &e) < 0)
+	if (v->inside)
+		inside_collect(v, &to);
+	else if (v->inst.backend->collect(&v->inst, v->launch, &to, &e) < 0)
 		supervisor_error(v, e.text);
 }
 

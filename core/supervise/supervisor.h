@@ -276,11 +276,14 @@ struct inside {
 	struct buf input;        /* of the target's, what its pipe had no room for */
 	size_t input_sent;
 	bool input_waits;
+	struct launch *launch;   /* as far as it is known */
+	uint64_t sent_files;
 	bool python;             /* what waits is an interpreter, and is there */
 	bool waiting, going, exits; /* the stage is ready; it was told what to run; the target asked to end */
 };
 int relay_start(struct supervisor *v, struct err *e);
 void relay_finish(struct supervisor *v); /* what stands in the pipes now */
+void inside_collect(struct supervisor *v, const struct collector *to);
 int inside_places(struct supervisor *v, const struct inside_go *go, struct err *e); /* inputs, and the project */
 /* inside_exits: the target asks for its end with that status; true: it is over, and need not be let go on. */
 bool inside_exits(struct supervisor *v, int status);
