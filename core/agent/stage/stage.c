@@ -8,9 +8,11 @@
  * words of argv and those of the environment, each ended by a NUL. What comes behind it is the program's own input.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define REQUEST_MAX (16u << 20)
@@ -46,12 +48,21 @@ static char **words(char **at, const char *end, uint32_t count)
 int main(void)
 {
 	uint32_t len, counts[2];
+	struct termios modes, raw;
+	bool terminal = tcgetattr(0, &modes) == 0;
+	if (terminal) { /* the request is no text: as it comes, without an echo */
+		raw = modes;
+		cfmakeraw(&raw);
+		(void) tcsetattr(0, TCSANOW, &raw);
+	}
 	if (write(1, "waiting\n", 8) != 8 || read_all(&len, sizeof(len)) < 0 || len < sizeof(counts) ||
 	    len > REQUEST_MAX)
 		return 125;
 	char *request = malloc(len);
 	if (!request || read_all(request, len) < 0)
 		return 125;
+	if (terminal)
+		(void) tcsetattr(0, TCSANOW, &modes);
 	memcpy(counts, request, sizeof(counts));
 	char *at = request + sizeof(counts);
 	const char *end = request + len;
