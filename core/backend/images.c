@@ -5,8 +5,14 @@
 #include "core/backend/backend.h"
 #include "core/backend/cache.h"
 #include "core/backend/image.h"
+#include "core/backend/microvm.h"
 
 #include "core/base/base.h"
+
+#include <errno.h>
+#include <string.h>
+
+extern const struct backend backend_microvm;
 
 void progress_step(const struct progress *to, const char *what)
 {
@@ -24,20 +30,26 @@ int images_remove(const char *name, struct err *e)
 	return cache_remove(name, e);
 }
 
+/* Of a language, or of none: what waits in the one is an interpreter, in the other whatever is executed. */
+static int ready(const struct policy *p, const char *language, const struct progress *to, struct err *e)
+{
+	struct launch *l = launch_new();
+	struct microvm *m = xcalloc(1, sizeof(*m));
+	l->policy = (struct policy *) p; /* borrowed */
+	l->language = language ? language_by_name(language) : NULL;
+	microvm_init(m, l);
+	int r = microvm_ready(m, l, to, e);
+	microvm_free(m);
+	l->policy = NULL;
+	launch_free(l);
+	return r;
+}
+
 int images_build(const struct policy *p, void (*step)(void *arg, const char *what), void *arg, struct err *e)
 {
 	const struct progress to = { .step = step, .arg = arg };
-	struct guest_parts parts;
-	const struct launch nothing = { .stdin_fd = -1 };
-	FREE char *initrd = NULL;
-	CLOSE_FD int root = -1, data = -1;
-	char key[65];
-	int r = guest_parts_find(&parts, e);
-	if (r < 0)
-		return r;
-	if ((r = image_root(p, &parts, &to, &root, key, e)) >= 0 &&
-	    (r = image_initrd(&parts, &to, &initrd, e)) >= 0)
-		r = image_data(&nothing, &to, &data, e);
-	guest_parts_done(&parts);
-	return r;
+	if (strcmp(p->backend, backend_microvm.name) != 0)
+		return err_say(e, EINVAL, "%s is no preset with a machine of its own: it needs no image", p->name);
+	int r = ready(p, "python", &to, e);
+	return r < 0 ? r : ready(p, NULL, &to, e);
 }
