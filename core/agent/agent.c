@@ -127,6 +127,13 @@ static int groups_make(struct err *e)
 	return r < 0 ? r : file_write_str(AT_FDCWD, "/sys/fs/cgroup/cgroup.subtree_control", "+memory +pids +cpu", e);
 }
 
+/* The machine's memory is little, and what counts is what the target's group holds of it: a mapping that is never touched
+ * is not refused for its size, as it would not be on a host. See the kernel's mm/overcommit-accounting.rst. */
+static int overcommit(struct err *e)
+{
+	return file_write_str(AT_FDCWD, "/proc/sys/vm/overcommit_memory", "1", e);
+}
+
 static int machine_make(struct inside_ports *ports, struct err *e)
 {
 	int r;
@@ -134,7 +141,7 @@ static int machine_make(struct inside_ports *ports, struct err *e)
 	    (r = mount_at("sysfs", "/sys", MS_NODEV | MS_NOSUID | MS_NOEXEC, NULL, e)) < 0 ||
 	    (r = mount_at("devtmpfs", "/dev", MS_NOSUID, NULL, e)) < 0 || (r = modules_load(e)) < 0 ||
 	    (r = ports_open(ports, e)) < 0 || /* first, so that what fails after it can be told */
-	    (r = groups_make(e)) < 0 || (r = root_enter(e)) < 0)
+	    (r = overcommit(e)) < 0 || (r = groups_make(e)) < 0 || (r = root_enter(e)) < 0)
 		return r;
 	return places_make(e);
 }

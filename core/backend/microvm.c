@@ -105,7 +105,7 @@ static void limits_say(struct instance *i)
 		}
 		l->enforced = t ? t->enforced : UNKNOWN_U64;
 		l->grade = t ? t->grade : GRADE_NONE;
-		l->mechanism = instance_text(i, "in the guest: %s", t ? t->mechanism : "nothing");
+		l->mechanism = instance_text(i, INSIDE_MECHANISM "%s", t ? t->mechanism : "nothing");
 	}
 }
 

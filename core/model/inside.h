@@ -26,6 +26,9 @@ enum waiting {
 };
 const char *waiting_name(enum waiting w);
 
+/* How the mechanism of a limit begins that stands in the guest. */
+#define INSIDE_MECHANISM "in the guest: "
+
 struct inside_setup {
 	struct policy *policy; /* for the level inside; owned once unpacked */
 	enum waiting waiting;

@@ -34,8 +34,10 @@ static enum layer layer_of(const struct event_limit *l)
 			   { "size of the one tmpfs", LAYER_MOUNT_NS },
 			   { "nr_inodes", LAYER_MOUNT_NS } };
 
+	const char *at = l->mechanism ? l->mechanism : "";
+	at += str_starts(at, INSIDE_MECHANISM) ? strlen(INSIDE_MECHANISM) : 0;
 	for (size_t i = 0; l->grade == GRADE_KERNEL && i < ARRAY_LEN(mechanisms); i++)
-		if (l->mechanism && str_starts(l->mechanism, mechanisms[i].begin))
+		if (str_starts(at, mechanisms[i].begin))
 			return mechanisms[i].layer;
 	return LAYER_SUPERVISOR;
 }

@@ -206,6 +206,16 @@ static void on_meter_told(struct supervisor *v, struct event *ev)
 	v->meter_told.written = ev->meter.written;
 }
 
+/* In there it cannot be known what this host has: a file that is absent there, and is here, was hidden from the run. */
+static void on_file_told(struct event *ev)
+{
+	if (ev->outcome != OUTCOME_ABSENT || !ev->file.path || ev->file.path[0] != '/' ||
+	    faccessat(AT_FDCWD, ev->file.path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	ev->outcome = OUTCOME_HIDDEN;
+	ev->layer = LAYER_VM;
+}
+
 static void on_event(struct supervisor *v, const void *frame, size_t len)
 {
 	struct event *ev;
@@ -225,6 +235,8 @@ static void on_event(struct supervisor *v, const void *frame, size_t len)
 	}
 	if (ev->type == EVENT_METER)
 		on_meter_told(v, ev);
+	if (ev->type == EVENT_FILE)
+		on_file_told(ev);
 	feed_relay(&v->feed, ev);
 	event_free(ev);
 }

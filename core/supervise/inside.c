@@ -219,11 +219,12 @@ void inside_collect(struct supervisor *v, const struct collector *to)
 
 static _Noreturn void finish(struct supervisor *v)
 {
-	if (v->inside->exits)
+	if (v->inside->exits) {
 		supervisor_gather(v);
-	else
+		relay_finish(v);
+	} else {
 		supervisor_end(v);
-	relay_finish(v);
+	}
 	last_words(v);
 }
 

@@ -427,7 +427,10 @@ void supervisor_end(struct supervisor *v)
 	if (v->inst.backend) {
 		v->facts.processes_left = (uint64_t) v->inst.backend->end(&v->inst);
 		v->facts.quiet_ns = now_ns() - from;
-		output_finish(v);
+		if (v->inside)
+			relay_finish(v);
+		else
+			output_finish(v);
 		if (v->inst.pid == 0 && v->started) {
 			supervisor_gather(v);
 			if (!v->facts.setup_code)
