@@ -9,7 +9,6 @@
 
 #include "core/base/base.h"
 
-#include <errno.h>
 #include <string.h>
 
 extern const struct backend backend_microvm;
@@ -38,7 +37,8 @@ static int ready(const struct policy *p, const char *language, const struct prog
 	l->policy = (struct policy *) p; /* borrowed */
 	l->language = language ? language_by_name(language) : NULL;
 	microvm_init(m, l);
-	int r = microvm_ready(m, l, to, e);
+	/* At another level the same disks may be wanted, for a preset that is to become one of a machine. */
+	int r = strcmp(p->backend, backend_microvm.name) == 0 ? microvm_ready(m, l, to, e) : microvm_images(m, l, to, e);
 	microvm_free(m);
 	l->policy = NULL;
 	launch_free(l);
@@ -48,8 +48,6 @@ static int ready(const struct policy *p, const char *language, const struct prog
 int images_build(const struct policy *p, void (*step)(void *arg, const char *what), void *arg, struct err *e)
 {
 	const struct progress to = { .step = step, .arg = arg };
-	if (strcmp(p->backend, backend_microvm.name) != 0)
-		return err_say(e, EINVAL, "%s is no preset with a machine of its own: it needs no image", p->name);
 	int r = ready(p, "python", &to, e);
 	return r < 0 ? r : ready(p, NULL, &to, e);
 }

@@ -24,5 +24,7 @@ void microvm_init(struct microvm *m, const struct launch *l);
 void microvm_free(struct microvm *m); /* accepts NULL */
 /* microvm_ready: parts, images, and a snapshot in which what waits for such a launch is up; each made where it is missing. */
 int microvm_ready(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e);
+/* microvm_images: its parts and disks alone. */
+int microvm_images(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e);
 /* go_begin: with the time and the random numbers of one copy. */
 int go_begin(struct inside_go *go, const char *run_id, struct err *e);

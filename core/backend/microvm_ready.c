@@ -86,8 +86,7 @@ static int machine_facts(struct microvm *m, const struct policy *p, struct err *
 {
 	int r;
 	m->memory = (p->limit[LIMIT_MEMORY] + GUEST_EXTRA + MIB - 1) / MIB * MIB;
-	if ((r = guest_parts_find(&m->parts, e)) < 0 ||
-	    (r = machine_accel(p->microvm.accel, &m->accel, &m->accel_why, e)) < 0)
+	if ((r = machine_accel(p->microvm.accel, &m->accel, &m->accel_why, e)) < 0)
 		return r;
 	return machine_tsc_khz(&m->tsc_khz, e);
 }
@@ -149,11 +148,17 @@ static int snapshot_find(struct microvm *m, const struct launch *l, const struct
 	return r;
 }
 
+int microvm_images(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e)
+{
+	int r = guest_parts_find(&m->parts, e);
+	return r < 0 ? r : images_get(m, l, to, e);
+}
+
 int microvm_ready(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e)
 {
 	int r;
 	if ((r = policy_check(l->policy, e)) < 0 || (r = machine_facts(m, l->policy, e)) < 0 ||
-	    (r = images_get(m, l, to, e)) < 0)
+	    (r = microvm_images(m, l, to, e)) < 0)
 		return r;
 	r = snapshot_find(m, l, to, e);
 	if (r == -ENOTSUP && m->accel == ACCEL_KVM && l->policy->microvm.accel == ACCEL_AUTO) {
