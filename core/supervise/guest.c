@@ -16,14 +16,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FRAMES_MAX     8000          /* between two ticks; an honest guest keeps to GROUP_TOLD_MAX a list */
+#define FRAMES_MAX     8000       /* between two ticks; an honest guest keeps to GROUP_TOLD_MAX a list */
+#define BYTES_MAX      (2u << 20) /* in them */
+#define UNREAD_MAX     (CODE_MAX + (1u << 20)) /* of what we have to say, where the guest does not read */
+#define LAST_READS     64                      /* more than its socket holds */
 #define LAST_OUTPUT_NS (5 * NS_PER_S) /* for what was printed to arrive, once the target's end was told */
 #define INPUT_CHUNK    (32u << 10)
 #define CPU_SLACK_NS   (2 * NS_PER_S) /* what a machine uses besides what runs in it */
 
 struct guest {
 	struct wire_stream in;
+	struct guest_rules rules;
 	unsigned frames; /* since the last tick */
+	size_t bytes;    /* in them */
 	bool paused;     /* it has told too much: read on at the next tick */
 	struct event *exit; /* as it told it; NULL: not yet */
 	struct inside_streams printed;
@@ -33,14 +38,6 @@ struct guest {
 	struct buf input; /* frames for its data port, sent up to input_sent */
 	size_t input_sent;
 	int stdin_fd;     /* -1: at its end */
-};
-
-/* What a guest may tell of. Output comes by streams of its own, and how the run started we know. */
-static const bool may_tell[EVENT_TYPE_MAX] = {
-	[EVENT_DENIED] = true, [EVENT_NETWORK] = true, [EVENT_FILE] = true,    [EVENT_EXEC] = true,
-	[EVENT_METER] = true,  [EVENT_LIMIT] = true,   [EVENT_ALERT] = true,   [EVENT_ASK] = true,
-	[EVENT_ANSWER] = true, [EVENT_DROPPED] = true, [EVENT_CHANGED] = true, [EVENT_ERROR] = true,
-	[EVENT_EXIT] = true,
 };
 
 /* What a verdict from inside may be: the rest is for the host to say. */
@@ -136,9 +133,26 @@ static void on_ended(struct supervisor *v)
 	await_rest(v);
 }
 
+static void frames_take(struct supervisor *v);
+
+/* What it told before it ended lies in the socket still, whose other end is closed: so there is an end to it. */
+static void last_frames(struct supervisor *v)
+{
+	struct guest *g = v->guest;
+	ssize_t n = 1;
+	for (int k = 0; k < LAST_READS && n > 0 && !g->exit && !g->ending; k++) {
+		g->frames = 0;
+		g->bytes = 0;
+		frames_take(v);
+		n = wire_stream_read(&g->in, v->inst.guest_fd);
+		frames_take(v);
+	}
+}
+
 void guest_machine_ended(struct supervisor *v, int wait_status)
 {
 	struct guest *g = v->guest;
+	last_frames(v);
 	g->ending = true;
 	if (g->broken[0] || g->exit)
 		return;
@@ -224,9 +238,10 @@ static void on_event(struct supervisor *v, const void *frame, size_t len)
 		broken(v, e.text);
 		return;
 	}
-	if (!may_tell[ev->type]) {
+	const char *how = guest_may_tell(&v->guest->rules, ev);
+	if (how) {
 		event_free(ev);
-		broken(v, "an event that is not the guest's to tell");
+		broken(v, how);
 		return;
 	}
 	if (ev->type == EVENT_EXIT) {
@@ -258,20 +273,26 @@ static void on_frame(struct supervisor *v, const void *frame, size_t len)
 	g->printed_told = true;
 }
 
+static bool too_much(const struct guest *g)
+{
+	return g->frames >= FRAMES_MAX || g->bytes >= BYTES_MAX;
+}
+
 static void frames_take(struct supervisor *v)
 {
 	struct guest *g = v->guest;
 	const void *frame;
 	ssize_t n = 0;
-	while (!g->exit && !g->ending && g->frames < FRAMES_MAX && (n = wire_stream_next(&g->in, &frame)) > 0) {
+	while (!g->exit && !g->ending && !too_much(g) && (n = wire_stream_next(&g->in, &frame)) > 0) {
 		g->frames++;
+		g->bytes += (size_t) n;
 		on_frame(v, frame, (size_t) n);
 	}
 	if (n == -EPROTO)
 		broken(v, "a frame of a length that no frame has");
-	else if (g->frames >= FRAMES_MAX && !g->paused && !g->ending && !g->exit) {
+	else if (too_much(g) && !g->paused && !g->ending && !g->exit) {
 		g->paused = true;
-		loop_change_fd(v->loop, v->inst.guest_fd, 0);
+		loop_unwatch_fd(v->loop, v->inst.guest_fd); /* a hang-up would be told again and again */
 	}
 }
 
@@ -306,10 +327,13 @@ void guest_tick(struct supervisor *v)
 {
 	struct guest *g = v->guest;
 	uint64_t limit = v->launch->policy->limit[LIMIT_CPU];
+	struct err e;
 	g->frames = 0;
+	g->bytes = 0;
 	if (g->paused && !g->exit && !g->ending) {
 		g->paused = false;
-		loop_change_fd(v->loop, v->inst.guest_fd, wanted(v));
+		if (loop_watch_fd(v->loop, v->inst.guest_fd, wanted(v), on_guest, v, &e) < 0)
+			broken(v, e.text);
 		frames_take(v);
 	}
 	/* The guest's own limit strikes first, where it is the guest's to strike. */
@@ -325,7 +349,8 @@ void guest_verb(struct supervisor *v, const struct verb_msg *m)
 {
 	uint8_t space[64];
 	ssize_t n = verb_encode(m, space, sizeof(space));
-	if (n < 0)
+	if (n < 0 || v->inst.guest_out.len - v->inst.guest_out_sent > UNREAD_MAX ||
+	    (m->verb == VERB_ANSWER && !guest_may_hear(&v->guest->rules, m->id, m->decision)))
 		return;
 	guest_send(&v->inst, space, (size_t) n);
 	if (!v->guest->paused && !v->guest->exit && !v->guest->ending)
@@ -426,6 +451,7 @@ int guest_start(struct supervisor *v, struct err *e)
 	if (v->inst.guest_fd < 0)
 		return 0;
 	v->guest = xcalloc(1, sizeof(*v->guest));
+	v->guest->rules = (struct guest_rules){ .policy = v->launch->policy, .answers = v->launch->answers };
 	v->meter_told.cpu_ns = v->meter_told.memory_peak = UNKNOWN_U64;
 	v->meter_told.processes_peak = v->meter_told.written = UNKNOWN_U64;
 	if ((r = loop_watch_fd(v->loop, v->inst.guest_fd, EPOLLIN | EPOLLOUT, on_guest, v, e)) < 0 ||

@@ -261,6 +261,27 @@ void guest_machine_ended(struct supervisor *v, int wait_status);
 void guest_verdict(struct supervisor *v, struct event *exit_event);
 void guest_stop(struct supervisor *v);
 
+/* ---- guest_rules.c: what it may tell, and when; pure ---- */
+
+struct guest_rules {
+	const struct policy *policy; /* the run's. Borrowed */
+	bool answers;                /* somebody can be asked */
+	bool limit_told[LIMIT_MAX];
+	unsigned told[EVENT_TYPE_MAX]; /* of those that are rare */
+	uint64_t last_asked;
+	struct guest_question {
+		uint64_t id; /* 0: none */
+		bool answered;
+		enum decision decision; /* of the person */
+	} asked[ASK_HELD_MAX]; /* by id */
+	uint64_t allowed[ASK_ALLOWED_MAX]; /* ids, for the rest of the run */
+	size_t allowed_count;
+};
+/* guest_may_tell: NULL where it may, else how it broke the protocol. What is the host's to say in the event is put right. */
+const char *guest_may_tell(struct guest_rules *r, struct event *ev);
+/* guest_may_hear: whether a person's answer is to one of its questions, and the first; it is remembered. */
+bool guest_may_hear(struct guest_rules *r, uint64_t id, enum decision d);
+
 /* ---- inside.c, relay.c: the same supervisor inside a machine; its output goes on as it came, by a stream each ---- */
 
 struct inside {
