@@ -309,3 +309,27 @@ int machine_guest(char **ret_release, struct err *e)
 	guest_parts_done(&parts);
 	return 0;
 }
+
+static int part_find(enum need need, char **ret, struct err *e)
+{
+	switch (need) {
+	case NEED_QEMU:
+		return machine_qemu(ret, e);
+	case NEED_EROFS_TOOLS:
+		return machine_program("mkfs.erofs", ret, e);
+	case NEED_GUEST_PARTS:
+		return machine_guest(ret, e);
+	default:
+		return 0;
+	}
+}
+
+int machine_parts(const enum need *needs, struct err *e)
+{
+	int r = 0;
+	for (; r >= 0 && *needs != NEED_MAX; needs++) {
+		FREE char *found = NULL;
+		r = part_find(*needs, &found, e);
+	}
+	return r;
+}

@@ -79,6 +79,8 @@ int machine_program(const char *name, char **ret_path, struct err *e);
  * Give: *ret. */
 int machine_qemu(char **ret_path, struct err *e);
 int machine_guest(char **ret_release, struct err *e);
+/* machine_parts: whether what is installed apart for these needs (up to NEED_MAX) is here. -ENOENT, -ENOEXEC, as above. */
+int machine_parts(const enum need *needs, struct err *e);
 
 /* A point in time by both clocks, and how far apart the two readings may be. */
 struct tsc_point {

@@ -16,8 +16,7 @@
 #define TRIES_MAX 4
 
 struct conductor {
-	const struct manifest *manifest;
-	const char *const *presets;
+	const struct conducted *what;
 	int reader_fd;
 	bool gone; /* the reader is */
 };
@@ -109,8 +108,8 @@ static bool control(struct conductor *c, size_t n, char *ret_text, size_t size)
 	struct err e;
 
 	tell(c, &msg);
-	if (preset_load(c->presets[0], &policy, &e) < 0 ||
-	    attempt_make(&c->manifest->attacks[n], policy, &a, &e) < 0)
+	if (preset_load(c->what->presets[0], &policy, &e) < 0 ||
+	    attempt_make(&c->what->manifest->attacks[n], policy, &a, &e) < 0)
 		snprintf(ret_text, size, "%.230s", e.text);
 	else
 		msg.control_worked = control_run(&a, c->reader_fd, ret_text, size);
@@ -133,40 +132,62 @@ static enum cell_verdict expected_of(const struct attack *a, const char *preset)
 	return v;
 }
 
+/* A level that nobody asked for, and whose parts are not on this host. */
+static bool is_missing(const struct conductor *c, const char *preset, struct cell *ret)
+{
+	struct policy *policy;
+	struct err e;
+
+	if (c->what->asked || preset_load(preset, &policy, &e) < 0)
+		return false;
+	int r = level_here(policy->backend, &e);
+	policy_free(policy);
+	if (r >= 0)
+		return false;
+	ret->verdict = ret->expected = CELL_NOT_RUN;
+	ret->wall_s = UNKNOWN_F64;
+	snprintf(ret->evidence, sizeof(ret->evidence), "not here: %.250s", e.text);
+	return true;
+}
+
 static void cell(struct conductor *c, size_t n, size_t preset, bool control_worked, const char *control_text)
 {
-	const struct attack *attack = &c->manifest->attacks[n];
+	const struct attack *attack = &c->what->manifest->attacks[n];
+	const char *name = c->what->presets[preset];
 	struct suite_msg msg = { .step = SUITE_CELL, .attack = n, .preset = preset };
 	struct cell_facts f;
 	int tries = 0;
 
 	tell(c, &msg);
+	msg.step = SUITE_CELL_DONE;
+	msg.cell = (struct cell){ .attack = n, .preset = preset };
+	if (is_missing(c, name, &msg.cell)) {
+		tell(c, &msg);
+		return;
+	}
 	do {
 		f = (struct cell_facts){ .attack = attack,
 					 .control_worked = control_worked,
 					 .control_text = control_text,
 					 .wall_s = UNKNOWN_F64 };
 		if (control_worked) /* without that nothing could come of it */
-			try_once(c, c->presets[preset], &f);
+			try_once(c, name, &f);
 	} while (!c->gone && struck_early(&f) && ++tries < TRIES_MAX);
-	msg.step = SUITE_CELL_DONE;
-	msg.cell = (struct cell){ .attack = n,
-				  .preset = preset,
-				  .expected = expected_of(attack, c->presets[preset]) };
+	msg.cell.expected = expected_of(attack, name);
 	facts_judge(&f, &msg.cell);
 	tell(c, &msg);
 }
 
-_Noreturn void conductor_main(const struct manifest *m, const char *const *presets, int reader_fd)
+_Noreturn void conductor_main(const struct conducted *what, int reader_fd)
 {
-	struct conductor c = { .manifest = m, .presets = presets, .reader_fd = reader_fd };
+	struct conductor c = { .what = what, .reader_fd = reader_fd };
 	char text[240];
 
 	(void) setsid();
 	run_prepare_process();
-	for (size_t n = 0; n < m->attack_count && !c.gone; n++) {
+	for (size_t n = 0; n < what->manifest->attack_count && !c.gone; n++) {
 		bool worked = control(&c, n, text, sizeof(text));
-		for (size_t k = 0; presets[k] && !c.gone; k++)
+		for (size_t k = 0; what->presets[k] && !c.gone; k++)
 			cell(&c, n, k, worked, text);
 	}
 	tell(&c, &(struct suite_msg){ .step = SUITE_DONE });

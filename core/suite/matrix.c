@@ -60,6 +60,16 @@ size_t matrix_stopped(const struct matrix *m, size_t preset)
 	return count;
 }
 
+bool matrix_missing(const struct matrix *m, size_t preset)
+{
+	for (size_t n = 0; n < m->manifest->attack_count; n++) {
+		const struct cell *c = matrix_cell(m, n, preset);
+		if (!c || c->verdict != CELL_NOT_RUN || c->expected != CELL_NOT_RUN)
+			return false;
+	}
+	return true;
+}
+
 /* ---- JSON ---- */
 
 static void put_text(const char *key, const char *text, struct buf *out)

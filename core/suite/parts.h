@@ -90,4 +90,10 @@ bool control_run(struct attempt *a, int reader_fd, char *ret_text, size_t size);
 
 /* ---- conductor.c: all of a suite, in a process of its own ---- */
 
-_Noreturn void conductor_main(const struct manifest *m, const char *const *presets, int reader_fd);
+/* `asked`: each of the presets was asked for by name. */
+struct conducted {
+	const struct manifest *manifest;
+	const char *const *presets;
+	bool asked;
+};
+_Noreturn void conductor_main(const struct conducted *what, int reader_fd);

@@ -16,6 +16,7 @@
 struct suite_run {
 	struct manifest *manifest;
 	char **presets;
+	bool asked; /* they were named, not found */
 	int fd;
 	pid_t conductor;
 	bool over; /* the last message was delivered */
@@ -63,6 +64,7 @@ static int prepare(const struct suite_want *want, struct suite_run *s, struct er
 
 	if (r < 0 || (want->only && (r = manifest_only(s->manifest, want->only, e)) < 0))
 		return r;
+	s->asked = want->presets != NULL;
 	s->presets = want->presets ? strv_dup((char *const *) want->presets) : levels_of(s->manifest);
 	return presets_check(s->presets, e);
 }
@@ -80,8 +82,9 @@ int suite_start(const struct suite_want *want, struct suite_run **ret, struct er
 	s->fd = fds[0];
 	s->conductor = fork();
 	if (s->conductor == 0) {
+		const struct conducted what = { s->manifest, suite_presets(s), s->asked };
 		close(fds[0]);
-		conductor_main(s->manifest, suite_presets(s), fds[1]);
+		conductor_main(&what, fds[1]);
 	}
 	close(fds[1]);
 	if (s->conductor < 0) {

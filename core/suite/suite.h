@@ -35,7 +35,9 @@ struct cell {
 
 struct suite_want {
 	const char *manifest;        /* a file; NULL: the standard suite */
-	const char *const *presets;  /* NULL-terminated; NULL: each level that is installed and that the manifest speaks of */
+	/* NULL-terminated. NULL: each level that is installed and that the manifest speaks of; of one whose parts are not
+	 * here nothing more is expected than that it did not run. */
+	const char *const *presets;
 	const char *const *only;     /* names of attacks; NULL: all */
 };
 
@@ -78,6 +80,7 @@ struct cell *matrix_cell(const struct matrix *m, size_t attack, size_t preset); 
 bool cell_as_expected(const struct cell *c);     /* false also where nothing is expected */
 bool matrix_as_expected(const struct matrix *m); /* each cell is there and as expected */
 size_t matrix_stopped(const struct matrix *m, size_t preset); /* how many attacks */
+bool matrix_missing(const struct matrix *m, size_t preset); /* nothing was to run there: its parts are not on this host */
 /* {"suite":…,"host":…,"cells":[{"attack":…,"preset":…,"verdict":…,"expected":…,"layer":…,"evidence":…}…]}. Appended. */
 void matrix_json(const struct matrix *m, struct buf *out);
 void matrix_done(struct matrix *m);

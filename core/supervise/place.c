@@ -19,6 +19,14 @@ bool level_own_kernel(const char *backend)
 	return backend_find(backend, &b, NULL) == 0 && b->own_kernel;
 }
 
+int level_here(const char *backend, struct err *e)
+{
+	const struct backend *b;
+	int r = backend_find(backend, &b, e);
+
+	return r < 0 ? r : machine_parts(b->needs, e);
+}
+
 int place_create(const char *id, uid_t owner, char **ret_path, int *ret_lock_fd, struct err *e)
 {
 	return temp_create(id, owner, ret_path, ret_lock_fd, e);

@@ -71,6 +71,9 @@ _Noreturn void supervisor_inside(const struct inside_ports *ports);
  * kernel that is not the host's. */
 uid_t run_target_uid(const struct launch *l);
 bool level_own_kernel(const char *backend);
+/* level_here: whether what a backend of this name is made of is installed on this host. -ENOENT, -ENOEXEC and what helps:
+ * a part is not; what the kernel refuses only a start tells. */
+int level_here(const char *backend, struct err *e);
 
 /*
  * A place on this host for what is no run but is kept like one: TMPDIR/belljar-UID/ID with work, home and tmp in it, which

@@ -149,6 +149,26 @@ static void test_verdict_of_the_limit(void **state)
 	assert_cell(&f, CELL_STOPPED, LAYER_MOUNT_NS, "space: full");
 }
 
+static void test_layer_of_a_limit_in_a_guest(void **state)
+{
+	static const struct event_limit kernels = { "memory", 256, 256, GRADE_KERNEL,
+						    INSIDE_MECHANISM "cgroup v2 memory.max" };
+	static const struct event_limit sampled = { "memory", 256, 256, GRADE_SAMPLED,
+						    INSIDE_MECHANISM "cgroup v2 memory.max" };
+	const struct event ev = { .type = EVENT_START, .start = { .limits = &kernels, .limit_count = 1 } };
+	const struct event weaker = { .type = EVENT_START,
+				      .start = { .limits = &sampled, .limit_count = 1 } };
+	struct cell_facts f = began(&memory_attack);
+
+	(void) state;
+	facts_take(&f, &no_fixture, &ev);
+	end(&f, VERDICT_MEMORY, "limit 256 B");
+	assert_cell(&f, CELL_STOPPED, LAYER_CGROUP, "memory: limit 256 B");
+	facts_take(&f, &no_fixture, &weaker);
+	end(&f, VERDICT_MEMORY, "limit 256 B");
+	assert_cell(&f, CELL_STOPPED, LAYER_SUPERVISOR, "memory: limit 256 B");
+}
+
 static void test_limit_event_and_limits_met(void **state)
 {
 	struct cell_facts f = began(&memory_attack);
@@ -391,6 +411,14 @@ static void test_matrix(void **state)
 	assert_true(matrix_as_expected(&m));
 	assert_int_equal(matrix_stopped(&m, 0), 1);
 	assert_int_equal(matrix_stopped(&m, 1), 2);
+	put(&m, 0, 1, CELL_NOT_RUN, CELL_NOT_RUN);
+	assert_false(matrix_missing(&m, 1)); /* something of it ran */
+	put(&m, 1, 1, CELL_NOT_RUN, CELL_STOPPED);
+	assert_false(matrix_missing(&m, 1)); /* it was to run, and did not begin */
+	put(&m, 1, 1, CELL_NOT_RUN, CELL_NOT_RUN);
+	assert_true(matrix_missing(&m, 1));
+	assert_false(matrix_missing(&m, 0));
+	assert_true(matrix_as_expected(&m));
 	matrix_done(&m);
 }
 
@@ -423,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_not_begun_is_not_stopped),
 		cmocka_unit_test(test_witness),
 		cmocka_unit_test(test_verdict_of_the_limit),
+		cmocka_unit_test(test_layer_of_a_limit_in_a_guest),
 		cmocka_unit_test(test_limit_event_and_limits_met),
 		cmocka_unit_test(test_failing_is_no_fact),
 		cmocka_unit_test(test_only_the_planted_file_counts),

@@ -75,7 +75,8 @@ static const struct option_row options[] = {
 	  .help = "these presets (without this: each level)",
 	  .man = "The presets to attack, up to eight, by name or, with a slash, by file. "
 		 "A preset is held to what is expected of the level that it is of. "
-		 "Without it: each level that is installed.",
+		 "Without it: each level that is installed; "
+		 "one whose parts are not on this host is shown as not-run, and fails nothing.",
 	  .set = add_words,
 	  FIELD(presets) },
 	{ .name = "only",
@@ -266,10 +267,15 @@ static void put_sums(const struct session *s, struct buf *out)
 {
 	struct buf line = { 0 };
 
-	for (size_t k = s->matrix.preset_count;
-	     k-- > 0;) /* the strongest first: levels come from the weakest up */
-		buf_printf(&line, "%s: %zu of %zu stopped%s", preset_of(s, k), matrix_stopped(&s->matrix, k),
-			   s->matrix.manifest->attack_count, k ? "; " : "");
+	/* The strongest first: levels come from the weakest up. */
+	for (size_t k = s->matrix.preset_count; k-- > 0;) {
+		if (matrix_missing(&s->matrix, k))
+			buf_printf(&line, "%s: not here", preset_of(s, k));
+		else
+			buf_printf(&line, "%s: %zu of %zu stopped", preset_of(s, k),
+				   matrix_stopped(&s->matrix, k), s->matrix.manifest->attack_count);
+		buf_str(&line, k ? "; " : "");
+	}
 	buf_str(&line, matrix_as_expected(&s->matrix) ? ", as expected" : ", not as expected");
 	FREE char *scrubbed = text_line(line.data, line.len, s->look->ascii);
 	lines_wrap(scrubbed, COLUMNS, 2, out);
