@@ -71,7 +71,7 @@ struct event_pair { const char *key, *value; };
  */
 struct event {
 	uint64_t seq;  /* from 1, without gaps */
-	uint64_t t_ns; /* since the start */
+	uint64_t t_ns; /* since the start; of what goes before it: since the run was asked for */
 	enum event_type type;
 	enum event_source source;
 	enum outcome outcome;

@@ -174,6 +174,22 @@ static bool has_ended(const struct recording *r)
 	return r->count && r->events[r->count - 1]->type == EVENT_EXIT;
 }
 
+/* What goes before the start has a clock of its own, from when the run was asked for. */
+static bool all_before_start(const struct recording *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->events[i]->type != EVENT_PROGRESS)
+			return false;
+	return true;
+}
+
+/* Playing would not come to such an event. */
+static bool goes_back(const struct recording *r, const struct event *ev)
+{
+	return r->count && ev->t_ns < r->events[r->count - 1]->t_ns &&
+	       !(ev->type == EVENT_START && all_before_start(r));
+}
+
 /* One line after the header. False where reading stops: it is damaged, and said. */
 static bool read_event(const struct lines *l, struct recording *r)
 {
@@ -195,7 +211,7 @@ static bool read_event(const struct lines *l, struct recording *r)
 	else if (ev->seq != r->count + 1)
 		snprintf(what, sizeof(what), "event %" PRIu64 " stands where %zu should be", ev->seq,
 			 r->count + 1);
-	else if (r->count && ev->t_ns < r->events[r->count - 1]->t_ns) /* playing would not come to it */
+	else if (goes_back(r, ev))
 		snprintf(what, sizeof(what), "its time is before that of the event before it");
 	else if (r->count == EVENTS_MAX)
 		snprintf(what, sizeof(what), "more events than are read of one file");

@@ -231,6 +231,8 @@ static void test_cut_at_every_byte(void **state)
 #define SECOND  "{\"seq\":2,\"t\":0,\"type\":\"alert\",\"kind\":\"k\"}\n"
 #define LATER   "{\"seq\":2,\"t\":2,\"type\":\"alert\",\"kind\":\"k\"}\n"
 #define EARLIER "{\"seq\":3,\"t\":1,\"type\":\"alert\",\"kind\":\"k\"}\n"
+#define WAIT    "{\"seq\":1,\"t\":5,\"type\":\"progress\",\"text\":\"w\"}\n"
+#define START   "\"t\":0,\"type\":\"start\"}\n"
 #define EXIT    "{\"seq\":2,\"t\":0,\"type\":\"exit\",\"verdict\":\"ok\"}\n"
 
 static void test_damage_is_named(void **state)
@@ -251,6 +253,12 @@ static void test_damage_is_named(void **state)
 		{ HEADER FIRST "[1]\n", 1, "not a JSON object" },
 		{ HEADER FIRST FIRST EXIT, 1, "line 3 (byte 88): event 1 stands where 2 should be" },
 		{ HEADER FIRST LATER EARLIER, 2, "its time is before that of the event before it" },
+		{ HEADER WAIT "{\"seq\":2," START
+			      "{\"seq\":3,\"t\":1,\"type\":\"exit\",\"verdict\":\"ok\"}\n",
+		  3, NULL }, /* what goes before the start has a clock of its own */
+		{ HEADER WAIT EXIT, 1, "its time is before that of the event before it" },
+		{ HEADER FIRST LATER "{\"seq\":3," START, 2,
+		  "its time is before that of the event before it" },
 		{ HEADER EXIT, 0, "line 2 (byte 46): event 2 stands where 1 should be" },
 		{ HEADER FIRST EXIT SECOND, 2, "something stands after the exit event" },
 		{ HEADER FIRST "{\"seq\":2,\"t\":0,\"type\":\"output\",\"stream\":\"stdout\"}\n", 1,
