@@ -138,6 +138,16 @@ static void on_exit_event(struct session *s, const struct event *ev)
 	buf_done(&line);
 }
 
+/* What takes a while before the start. */
+static void on_progress(struct session *s, const struct event *ev)
+{
+	FREE char *line = text_line(ev->progress.text, strlen(ev->progress.text), s->q->look.ascii);
+	FREE char *text = xprintf("belljar: %s %s", line, s->q->look.ascii ? "..." : "…");
+
+	if (!s->q->quiet && !s->q->verbose)
+		say(s, text);
+}
+
 static void tell(struct session *s, const struct event *ev)
 {
 	struct buf line = { 0 };
@@ -183,6 +193,9 @@ static void show_event(struct session *s, const struct event *ev)
 			s->quiet_files += ev->file.count;
 			return; /* a start of Python opens a hundred; the recording has them */
 		}
+		break;
+	case EVENT_PROGRESS:
+		on_progress(s, ev);
 		break;
 	case EVENT_ALERT:
 	case EVENT_CHANGED:
