@@ -16,7 +16,8 @@ compare() { # NAME: the text that was drawn with the stored one
 picture() { # NAME RECORDING ARG...: compares NAME.txt, and NAME.roles where it is stored
 	local name=$1 recording=$2
 	shift 2
-	"$SCREENS" --replay "$recordings/$recording.jsonl" --dump "$scratch/$name.txt" --dump-roles "$scratch/$name.roles" "$@" \
+	[[ $recording == /* ]] || recording=$recordings/$recording
+	"$SCREENS" --replay "$recording.jsonl" --dump "$scratch/$name.txt" --dump-roles "$scratch/$name.roles" "$@" \
 	    </dev/null >"$scratch/said" 2>&1 || cat "$scratch/said" >>"$scratch/$name.txt"
 	compare "$name"
 	[ -e "$expected/$name.roles" ] || return
@@ -27,6 +28,16 @@ picture() { # NAME RECORDING ARG...: compares NAME.txt, and NAME.roles where it 
 
 cat >"$scratch/boundary" <<'KEYS'
 b
+KEYS
+cat >"$scratch/boundary-end" <<'KEYS'
+b
+G
+KEYS
+cat >"$scratch/early" <<'KEYS'
+:scrub 400ms
+KEYS
+cat >"$scratch/refused" <<'KEYS'
+3 Down
 KEYS
 cat >"$scratch/help" <<'KEYS'
 ?
@@ -107,6 +118,14 @@ picture events-output-80x24 under-attack --size 80x24 --script "$scratch/output"
 picture talk-80x24 under-attack --size 80x24 --script "$scratch/talk"
 picture boundary-80x24 under-attack --size 80x24 --script "$scratch/boundary"
 picture found-80x24 under-attack --size 80x24 --script "$scratch/found"
+picture run-microvm-80x24 microvm --screen 2 --size 80x24
+picture run-microvm-120x40 microvm --screen 2 --size 120x40
+picture run-microvm-ascii-80x24 microvm --screen 2 --size 80x24 --ascii
+picture run-microvm-midway-80x24 microvm --size 80x24 --script "$scratch/early"
+picture boundary-microvm-80x24 microvm --size 80x24 --script "$scratch/boundary-end"
+picture events-microvm-80x24 microvm --size 80x24 --script "$scratch/refused"
+head -n 4 "$recordings/microvm.jsonl" >"$scratch/waiting.jsonl"
+picture run-waiting-80x24 "$scratch/waiting" --screen 2 --size 80x24
 picture help-80x24 under-attack --size 80x24 --script "$scratch/help"
 picture replay-midway-80x24 under-attack --size 80x24 --script "$scratch/midway"
 picture replay-denial-80x24 under-attack --size 80x24 --script "$scratch/denial"

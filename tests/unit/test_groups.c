@@ -79,6 +79,24 @@ static void test_another_outcome_is_another_row(void **state)
 	groups_done(&g);
 }
 
+/* What a guest tells is believed less than what was seen from here: never one row. */
+static void test_another_source_is_another_row(void **state)
+{
+	(void) state;
+	struct groups g;
+	groups_init(&g, false);
+	struct event seen = denied("ptrace", 1, 1), told = denied("ptrace", 2, 1);
+	told.source = SOURCE_GUEST;
+	groups_add(&g, &seen);
+	groups_add(&g, &told);
+	groups_add(&g, &told);
+	assert_int_equal(g.count, 2);
+	assert_int_equal(g.at[0].source, SOURCE_HOST);
+	assert_int_equal(g.at[1].source, SOURCE_GUEST);
+	assert_int_equal(g.at[1].count, 2);
+	groups_done(&g);
+}
+
 static void test_flood_is_bounded_and_counted(void **state)
 {
 	(void) state;
@@ -151,6 +169,17 @@ static void test_how_to_allow(void **state)
 	out.len = 0;
 	group_allow(&g.at[1], &out); /* nothing was refused: nothing to allow */
 	assert_int_equal(out.len, 0);
+	struct event net = { .type = EVENT_NETWORK,
+			     .outcome = OUTCOME_UNREACHABLE,
+			     .network = { .op = "connect", .address = "10.0.0.1", .port = 80, .count = 1 } };
+	groups_add(&g, &net);
+	group_allow(&g.at[2], &out);
+	assert_non_null(strstr(out.data, "policy = host"));
+	out.len = 0;
+	net.source = SOURCE_GUEST; /* where that would be refused */
+	groups_add(&g, &net);
+	group_allow(&g.at[3], &out);
+	assert_null(strstr(out.data, "policy = host"));
 	buf_done(&out);
 	groups_done(&g);
 }
@@ -199,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_things_are_one_row),
 		cmocka_unit_test(test_another_outcome_is_another_row),
+		cmocka_unit_test(test_another_source_is_another_row),
 		cmocka_unit_test(test_flood_is_bounded_and_counted),
 		cmocka_unit_test(test_hostile_strings),
 		cmocka_unit_test(test_one_by_one_the_newest_are_kept),

@@ -62,6 +62,8 @@ static void on_run(void *arg, uint32_t epoll_events)
 			return;
 		}
 		bool last = ev->type == EVENT_EXIT;
+		if (ev->type == EVENT_START) /* its clock begins here, not with what was waited for */
+			app->run_began_ns = now_ns() - ev->t_ns;
 		app_event(app, ev);
 		event_free(ev);
 		if (last) {

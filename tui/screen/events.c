@@ -187,12 +187,17 @@ static void put_detail(const struct app *app, struct facts *f)
 	fact_words(f, "outcome", words);
 	fact(f, "why", g->why);
 	fact(f, "who", g->who);
-	if (g->basis != BASIS_NONE)
-		fact_words(f, "certainty", basis_words(g->basis));
-	(void) snprintf(words, sizeof(words), g->count > 1 ? "%s times, from %s to %s" : "%s time, at %s",
-			count_words(g->count, count, sizeof(count)),
-			clock_words(g->first_ns, first, sizeof(first)),
-			clock_words(g->last_ns, last, sizeof(last)));
+	if (g->basis != BASIS_NONE) {
+		(void) snprintf(words, sizeof(words), "%s%s",
+				g->source == SOURCE_GUEST ? "if the guest is believed: " : "",
+				basis_words(g->basis));
+		fact_words(f, "certainty", words);
+	}
+	(void) snprintf(words, sizeof(words), "%s time%s %s%s%s%s",
+			count_words(g->count, count, sizeof(count)), g->count > 1 ? "s, from" : ", at",
+			clock_words(g->first_ns, first, sizeof(first)), g->count > 1 ? " to " : "",
+			g->count > 1 ? clock_words(g->last_ns, last, sizeof(last)) : "",
+			g->source == SOURCE_GUEST ? "; told by the guest" : "");
 	fact_words(f, "seen", words);
 	struct buf allow = { 0 };
 	group_allow(g, &allow);

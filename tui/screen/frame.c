@@ -41,7 +41,9 @@ static const char *run_word(const struct app *app)
 		return "STOPPING";
 	if (app->playback && !playback_at_end(app->playback))
 		return app->playback->timer ? "PLAYING" : "PAUSED AT";
-	return w->paused ? "PAUSED" : app->run ? "RUNNING" : "INCOMPLETE";
+	if (!app->run)
+		return "INCOMPLETE";
+	return w->paused ? "PAUSED" : w->started ? "RUNNING" : "STARTING";
 }
 
 /* What isolates it, in words. What is not said by the run itself is a question mark, not a comfort. */
@@ -62,7 +64,7 @@ static void isolation_words(const struct watch *w, const struct pane *row, int c
 		column = pane_put(row, 0, column, ROLE_UNKNOWN, w->layer_count ? "SHARED" : "?");
 	column = pane_put(row, 0, column, ROLE_TEXT, " · net ");
 	enum fact_state net = watch_layer(w, "net-ns", &said);
-	if (vm == FACT_HOLDS || (said && net == FACT_HOLDS))
+	if (said && net == FACT_HOLDS)
 		pane_put(row, 0, column, ROLE_TEXT, "none");
 	else
 		pane_put(row, 0, column, ROLE_UNKNOWN, !said ? "?" : net == FACT_PARTLY ? "PARTLY" : "HOST");
@@ -72,7 +74,7 @@ void run_status(struct app *app, const struct pane *row)
 {
 	char clock[32];
 	const struct watch *w = &app->watch;
-	if (!w->started && !w->ended && !app->run) {
+	if (watch_is_empty(w) && !app->run) {
 		pane_put(row, 0, 1, ROLE_TEXT, "NO RUN YET");
 		return;
 	}

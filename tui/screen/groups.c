@@ -101,7 +101,7 @@ static uint64_t event_count(const struct event *ev)
 bool group_wanted(const struct event *ev)
 {
 	return ev->type != EVENT_START && ev->type != EVENT_OUTPUT && ev->type != EVENT_METER &&
-	       ev->type != EVENT_EXIT;
+	       ev->type != EVENT_PROGRESS && ev->type != EVENT_EXIT;
 }
 
 bool outcome_stopped(enum outcome o)
@@ -118,8 +118,8 @@ bool group_quiet(const struct group *g)
 /* FNV-1a: an attacker who makes groups collide slows a table of 4096 entries, no more. */
 static uint64_t hash_of(const struct event *ev, const struct buf *text)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uint64_t) ev->type << 16 ^ (uint64_t) ev->outcome << 8 ^
-		     ev->layer;
+	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uint64_t) ev->type << 24 ^ (uint64_t) ev->source << 16 ^
+		     (uint64_t) ev->outcome << 8 ^ ev->layer;
 	for (size_t i = 0; i < text->len; i++)
 		h = (h ^ (unsigned char) text->data[i]) * UINT64_C(0x100000001b3);
 	return h;
@@ -133,7 +133,7 @@ static uint32_t *find_slot(const struct groups *g, uint64_t hash, const struct e
 			return &g->slots[i];
 		const struct group *have = &g->at[g->slots[i] - 1];
 		if (have->hash == hash && have->type == ev->type && have->outcome == ev->outcome &&
-		    have->layer == ev->layer && have->what.len == text.len &&
+		    have->layer == ev->layer && have->source == ev->source && have->what.len == text.len &&
 		    memcmp(have->what.text, text.text, text.len) == 0)
 			return &g->slots[i];
 	}
@@ -159,6 +159,7 @@ static void new_group(struct groups *g, uint32_t *slot, const struct event *ev, 
 				 .outcome = ev->outcome,
 				 .layer = ev->layer,
 				 .basis = ev->basis,
+				 .source = ev->source,
 				 .first_ns = ev->t_ns,
 				 .what = text };
 	group->who = made_by(g, who, ev);
@@ -236,7 +237,6 @@ static const struct {
 	[EVENT_DROPPED] = { "DROP", "counted" },
 	[EVENT_CHANGED] = { "FILE", "changed" },
 	[EVENT_ERROR] = { "ERROR", "error" },
-	[EVENT_PROGRESS] = { "WAIT", "done" },
 	[EVENT_UNKNOWN] = { "?", "unknown" },
 };
 /* clang-format on */
@@ -314,7 +314,9 @@ void group_allow(const struct group *g, struct buf *out)
 				"a larger value in [limits] of a preset, or the option of the same name");
 		return;
 	}
-	if (g->type == EVENT_NETWORK) {
+	if (g->type == EVENT_NETWORK && g->source == SOURCE_GUEST) {
+		buf_str(out, "no preset allows it at this level: the machine has no network card");
+	} else if (g->type == EVENT_NETWORK) {
 		buf_str(out, "[network] policy = host gives it the whole network, with all that this means");
 	} else if (g->layer == LAYER_SECCOMP && g->call.len > 0) {
 		buf_printf(out, "in a preset of your own: [syscalls] allow = %s", g->call.text);

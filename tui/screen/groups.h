@@ -21,6 +21,7 @@ struct group {
 	enum outcome outcome;
 	enum layer layer;
 	enum basis basis;
+	enum event_source source;
 	struct clean what; /* "ptrace(PTRACE_ATTACH, 1)", "connect 10.0.0.1:80": also what makes the group */
 	struct clean who;  /* "python3[4]", the first one */
 	struct clean why;  /* "EPERM by default:debug"; may be empty */

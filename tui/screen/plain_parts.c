@@ -109,6 +109,14 @@ static void put_meters(struct app *app)
 	}
 }
 
+static void put_progress(struct app *app, const struct event *ev)
+{
+	struct buf words = { 0 };
+	event_line(ev, app->ascii, &words);
+	plain_put(app, &words);
+	buf_done(&words);
+}
+
 static void put_start(struct app *app)
 {
 	struct plain *p = app->plain;
@@ -148,6 +156,8 @@ void plain_event(struct app *app, const struct event *ev)
 		put_output(app, false);
 	else if (ev->type == EVENT_METER)
 		put_meters(app);
+	else if (ev->type == EVENT_PROGRESS)
+		put_progress(app, ev);
 	else if (ev->type == EVENT_EXIT)
 		put_end(app);
 	else

@@ -45,11 +45,26 @@ static void stop_timer(struct app *app)
 	app->playback->timer = 0;
 }
 
+/* How many of the first events tell of what was waited for before the start: their time is no part of the run's. */
+static size_t waits_before_start(const struct recording *r)
+{
+	size_t i = 0;
+
+	while (i < r->count && r->events[i]->type == EVENT_PROGRESS)
+		i++;
+	return i < r->count && r->events[i]->type == EVENT_START ? i : 0;
+}
+
+static bool is_due(const struct playback *p, uint64_t t_ns)
+{
+	return p->next < p->waits || p->recording->events[p->next]->t_ns <= t_ns;
+}
+
 static void show_until(struct app *app, uint64_t t_ns)
 {
 	struct playback *p = app->playback;
 
-	while (!playback_at_end(p) && p->recording->events[p->next]->t_ns <= t_ns)
+	while (!playback_at_end(p) && is_due(p, t_ns))
 		app_event(app, p->recording->events[p->next++]);
 	p->t_ns = t_ns;
 	if (!app->watch.ended)
@@ -101,6 +116,7 @@ int playback_open(struct app *app, const char *path, struct err *e)
 	playback_close(app);
 	app->playback = xcalloc(1, sizeof(*app->playback));
 	app->playback->recording = r;
+	app->playback->waits = waits_before_start(r);
 	app->playback->speed = SPEED_ONE;
 	begin_anew(app);
 	show_until(app, playback_length(app->playback));

@@ -16,6 +16,7 @@ struct recording;
 struct playback {
 	struct recording *recording;
 	size_t next;    /* the first event that has not been shown */
+	size_t waits;   /* so many stand before the start; they are due at once */
 	uint64_t t_ns;  /* the moment that is shown */
 	unsigned speed; /* index into the table of speeds */
 	int timer;      /* 0: paused */

@@ -67,6 +67,21 @@ static void draw_output_line(const struct app *app, const struct pane *row, uint
 		pane_printf(&text, 0, text.columns - 12, ROLE_UNKNOWN, "…+%u KiB", (unsigned) line->over);
 }
 
+static void draw_no_output(const struct app *app, const struct pane *pane)
+{
+	const struct watch *w = &app->watch;
+	struct buf waits = { 0 };
+	watch_waiting_words(w, &waits);
+	if (w->ended)
+		pane_put(pane, 0, 1, ROLE_TEXT, "It printed nothing.");
+	else if (waits.len)
+		pane_clean(pane, 0, pane_put(pane, 0, 1, ROLE_TEXT, "Not started yet: "), ROLE_STRONG,
+			   clean_scrubbed(waits.data, waits.len));
+	else if (app->run)
+		pane_put(pane, 0, 1, ROLE_TEXT, "No output yet.");
+	buf_done(&waits);
+}
+
 static void draw_output(struct app *app, const struct pane *pane)
 {
 	const struct ring *r = &app->watch.output;
@@ -77,8 +92,8 @@ static void draw_output(struct app *app, const struct pane *pane)
 		s->top = last;
 	if (s->top < r->first) /* what was looked at has been overwritten */
 		s->top = r->first;
-	if (r->next == r->first && (app->run || app->watch.ended))
-		pane_put(pane, 0, 1, ROLE_TEXT, app->watch.ended ? "It printed nothing." : "No output yet.");
+	if (r->next == r->first)
+		draw_no_output(app, pane);
 	for (int row = 0; row < pane->rows && s->top + (uint64_t) row < r->next; row++) {
 		struct pane line = pane_cut(pane, row, 0, 1, pane->columns);
 		draw_output_line(app, &line, s->top + (uint64_t) row);
@@ -107,11 +122,12 @@ static void draw_column(struct app *app, const struct pane *body)
 	struct section *at = s, *meter = NULL, *out, *result = NULL, *ticker = NULL;
 	bool show_result = result_rows && left >= result_rows + 1;
 	left -= show_result ? result_rows + 1 : 0;
-	if (left >= METER_MAX + 2) {
-		left -= METER_MAX + 2;
+	int meter_rows = meters_height(w, false) + 1;
+	if (left >= meter_rows + 1) {
+		left -= meter_rows + 1;
 		meter = at++;
 		meters_title(w, body->columns - 2, false, meters, sizeof(meters));
-		*meter = (struct section){ .title = meters, .rows = METER_MAX + 1 };
+		*meter = (struct section){ .title = meters, .rows = meter_rows };
 	}
 	out = at++;
 	output_title(app, output, sizeof(output));
@@ -127,7 +143,7 @@ static void draw_column(struct app *app, const struct pane *body)
 	}
 	box_stack(body, s, (int) (at - s), BOX_CLOSED);
 	if (meter) {
-		struct pane line = pane_cut(&meter->in, METER_MAX, 0, 1, meter->in.columns);
+		struct pane line = pane_cut(&meter->in, meter_rows - 1, 0, 1, meter->in.columns);
 		draw_meters(w, &meter->in, false);
 		draw_boundary_line(w, &line);
 	}
@@ -151,7 +167,7 @@ static void draw_wide(struct app *app, const struct pane *body)
 	output_title(app, output, sizeof(output));
 	meters_title(w, left.columns - 2, true, meters_words, sizeof(meters_words));
 	events_title(w, events, sizeof(events));
-	struct section l[2] = { { .title = meters_words, .rows = 2 * METER_MAX },
+	struct section l[2] = { { .title = meters_words, .rows = meters_height(w, true) },
 				{ .title = output, .rows = -1, .focus = true } };
 	struct section r[2] = { { .title = "Boundary in force", .rows = -1 },
 				{ .title = "Limits",
@@ -202,7 +218,7 @@ static void draw_for_audience(struct app *app, const struct pane *body)
 static void run_draw(struct app *app, const struct pane *body)
 {
 	const struct watch *w = &app->watch;
-	if (!w->started && !w->ended && !app->run)
+	if (watch_is_empty(w) && !app->run)
 		draw_welcome(body);
 	else if (body->rows < 6 || body->columns < 30)
 		draw_output(app, body);
@@ -326,7 +342,7 @@ static void follow(struct app *app, const char *argument)
 static void run_tell(struct app *app, struct buf *out)
 {
 	const struct watch *w = &app->watch;
-	if (!w->started && !w->ended && !app->run) {
+	if (watch_is_empty(w) && !app->run) {
 		buf_str(out, "Nothing has run yet: run runs what is staged.\n");
 		return;
 	}

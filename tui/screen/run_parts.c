@@ -52,27 +52,41 @@ void meters_title(const struct watch *w, int columns, bool with_source, char *ti
 	unsigned step = series_step(w->t_ns, sparks);
 	char sources[120];
 	sources_words(w, sources, sizeof(sources));
-	int len = snprintf(title, size, "Meters, last %.*f s", step == SERIES_STEP_MAX ? 0 : 1,
-			   (double) sparks * step / 10);
+	int len = snprintf(title, size, "Meters, last %.*f s%s", step == SERIES_STEP_MAX ? 0 : 1,
+			   (double) sparks * step / 10, w->meters_guest ? "  told by the guest" : "");
 	if (len + (int) strlen(sources) + 6 < columns)
 		(void) snprintf(title + len, size - (size_t) len, "%s", sources);
 }
 
 /* One word for each part of the boundary, from the run's own start event: what it does not say is a question mark. What
- * is the host's own stands out. */
-static int boundary_word(const struct watch *w, const struct pane *row, int column, const char *label,
-			 const char *layer, const char *on, const char *off)
+ * is the host's own stands out; in a machine of its own nothing is. */
+/* clang-format off */
+static const struct part {
+	const char *label, *layer, *on, *off;
+	bool of_host; /* so is what stands in `off` */
+	bool wide;    /* else the row of the status has it */
+} parts[] = {
+	{ .label = "files", .layer = "mount-ns", .on = "own view", .off = "HOST'S", .of_host = true },
+	{ .label = "processes", .layer = "pid-ns", .on = "own", .off = "HOST'S", .of_host = true },
+	{ .label = "network", .layer = "net-ns", .on = "none", .off = "HOST'S", .of_host = true, .wide = true },
+	{ .label = "user", .layer = "user-ns", .on = "own", .off = "HOST'S", .of_host = true },
+	{ .label = "calls", .layer = "seccomp", .on = "filtered", .off = "ALL" },
+	{ .label = "kernel", .layer = "vm", .on = "own", .off = "SHARED", .wide = true },
+	{ .label = "tty", .layer = "terminal", .on = "none", .off = "?" },
+};
+/* clang-format on */
+
+static int draw_part(const struct watch *w, const struct pane *row, int column, const struct part *p)
 {
 	bool said, vm_said;
-	enum fact_state state = watch_layer(w, layer, &said);
+	enum fact_state state = watch_layer(w, p->layer, &said);
 	bool in_vm = watch_layer(w, "vm", &vm_said) == FACT_HOLDS && vm_said;
 	bool holds = said && (state == FACT_HOLDS || state == FACT_PARTLY);
-	column = pane_printf(row, 0, column, ROLE_TEXT, "%s ", label);
-	column = pane_put(row, 0, column, holds || in_vm ? ROLE_STRONG : ROLE_UNKNOWN,
-			  holds || in_vm   ? state == FACT_PARTLY ? "PARTLY" : on
-			  : w->layer_count ? off
-					   : "?");
-	return column + 2;
+	const char *word = w->layer_count && !(p->of_host && in_vm) ? p->off : "?";
+	if (holds)
+		word = state == FACT_PARTLY ? "PARTLY" : p->on;
+	column = pane_printf(row, 0, column, ROLE_TEXT, "%s ", p->label);
+	return pane_put(row, 0, column, holds ? ROLE_STRONG : ROLE_UNKNOWN, word) + 2;
 }
 
 static const char *wall_words(const struct watch *w, char *buf, size_t size)
@@ -89,16 +103,10 @@ static const char *wall_words(const struct watch *w, char *buf, size_t size)
 void draw_boundary_line(const struct watch *w, const struct pane *row)
 {
 	char wall[40];
-	bool wide = row->columns >= 100; /* else the row of the status has these two */
-	int column = boundary_word(w, row, 1, "files", "mount-ns", "own view", "HOST'S");
-	column = boundary_word(w, row, column, "processes", "pid-ns", "own", "HOST'S");
-	if (wide)
-		column = boundary_word(w, row, column, "network", "net-ns", "none", "HOST'S");
-	column = boundary_word(w, row, column, "user", "user-ns", "own", "HOST'S");
-	column = boundary_word(w, row, column, "calls", "seccomp", "filtered", "ALL");
-	if (wide)
-		column = boundary_word(w, row, column, "kernel", "vm", "own", "SHARED");
-	column = boundary_word(w, row, column, "tty", "terminal", "none", "?");
+	int column = 1;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (!parts[i].wide || row->columns >= 100)
+			column = draw_part(w, row, column, &parts[i]);
 	column = pane_put(row, 0, column, ROLE_TEXT, "time ");
 	pane_printf(row, 0, column, ROLE_STRONG, "%s", wall_words(w, wall, sizeof(wall)));
 }
@@ -141,7 +149,9 @@ static void bound_words(const struct watch *w, enum meter_name m, char *most, ch
 		return;
 	}
 	(void) snprintf(most, size, "max %6s",
-			meter->most > 0 ? meter_amount(m, meter->most, number, sizeof(number)) : "none");
+			!w->started       ? "?"
+			: meter->most > 0 ? meter_amount(m, meter->most, number, sizeof(number))
+					  : "none");
 	if (m == METER_WRITES)
 		(void) snprintf(peak, size, "sum %6s", short_bytes(meter->sum, number, sizeof(number)));
 	else
@@ -211,6 +221,23 @@ static void draw_source(const struct watch *w, enum meter_name m, const struct p
 	pane_clean(row, 0, column, ROLE_TEXT, meter->source);
 }
 
+int meters_height(const struct watch *w, bool with_source)
+{
+	return METER_MAX * (with_source ? 2 : 1) + watch_has_machine(w);
+}
+
+/* Beside the guest's own figures. */
+static void draw_machine(const struct watch *w, const struct pane *row)
+{
+	struct pane words = pane_cut(row, 0, 1 + LABEL_COLUMNS, 1, row->columns - LABEL_COLUMNS - 2);
+	struct buf text = { 0 };
+	watch_machine_words(w, &text);
+	pane_put(row, 0, 1, ROLE_STRONG, "HOST");
+	if (pane_clean(&words, 0, 0, ROLE_TEXT, clean_scrubbed(text.data, text.len)) > words.columns)
+		pane_put(&words, 0, words.columns - 1, ROLE_TEXT, "…");
+	buf_done(&text);
+}
+
 void draw_meters(const struct watch *w, const struct pane *pane, bool with_source)
 {
 	for (int m = 0; m < METER_MAX; m++) {
@@ -221,6 +248,9 @@ void draw_meters(const struct watch *w, const struct pane *pane, bool with_sourc
 		if (with_source && under.rows > 0)
 			draw_source(w, (enum meter_name) m, &under);
 	}
+	struct pane last = pane_cut(pane, meters_height(w, with_source) - 1, 0, 1, pane->columns);
+	if (watch_has_machine(w) && last.rows > 0)
+		draw_machine(w, &last);
 }
 
 void events_title(const struct watch *w, char *title, size_t size)

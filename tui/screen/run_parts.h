@@ -15,6 +15,7 @@ struct comparison;
 
 /* with_source: two rows each, the second says where the number comes from. */
 void meters_title(const struct watch *w, int columns, bool with_source, char *title, size_t size);
+int meters_height(const struct watch *w, bool with_source);
 void draw_meters(const struct watch *w, const struct pane *pane, bool with_source);
 
 /* draw_boundary_line: what isolates the run, a word for each part of it. */

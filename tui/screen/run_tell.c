@@ -46,8 +46,10 @@ void tell_meter(const struct watch *w, enum meter_name m, struct buf *out)
 	else
 		buf_printf(out, ", peak %s", meter_amount(m, meter->peak, text, sizeof(text)));
 	buf_printf(out, ", max %s",
-		   meter->most > 0 ? meter_amount(m, meter->most, text, sizeof(text)) : "none");
-	add_clean(out, ", from ", meter->source);
+		   !w->started       ? "?"
+		   : meter->most > 0 ? meter_amount(m, meter->most, text, sizeof(text))
+				     : "none");
+	add_clean(out, w->meters_guest ? ", told by the guest, from " : ", from ", meter->source);
 	buf_str(out, "\n");
 }
 
@@ -55,6 +57,11 @@ void tell_meters(const struct watch *w, struct buf *out)
 {
 	for (int m = 0; m < METER_MAX; m++)
 		tell_meter(w, (enum meter_name) m, out);
+	if (!watch_has_machine(w))
+		return;
+	buf_str(out, "HOST: ");
+	watch_machine_words(w, out);
+	buf_str(out, "\n");
 }
 
 static void tell_fact(const struct fact *f, struct buf *out)

@@ -23,6 +23,7 @@ void watch_init(struct watch *w, bool ascii)
 	}
 	w->meters[METER_DENIED].value = w->meters[METER_DENIED].peak = 0;
 	w->memory_peak = w->processes_peak = w->written = w->processes_left = UNKNOWN_U64;
+	w->host_cpu_ns = w->host_memory = UNKNOWN_U64;
 	ring_init(&w->output, RING_BYTES, RING_LINES, ascii);
 	groups_init(&w->groups, ascii);
 }
@@ -105,6 +106,7 @@ void watch_done(struct watch *w)
 	ring_done(&w->output);
 	groups_done(&w->groups);
 	clean_free(&w->error);
+	clean_free(&w->waiting);
 	*w = (struct watch){ 0 };
 }
 
@@ -191,7 +193,9 @@ static void meter_limit(struct watch *w, const struct event_limit *l)
 static void on_start(struct watch *w, const struct event *ev)
 {
 	start_done(w);
+	clean_free(&w->waiting);
 	w->started = true;
+	w->t_ns = ev->t_ns; /* what was waited for had a clock of its own */
 	bool from_stdin = ev->start.title && strcmp(ev->start.title, "-") == 0;
 	w->title = clean_capped(w, from_stdin ? "standard input" : ev->start.title);
 	w->preset = clean_capped(w, ev->start.preset);
@@ -229,12 +233,15 @@ static double known(uint64_t value)
 static void on_meter(struct watch *w, const struct event *ev)
 {
 	w->meter_ns = ev->t_ns;
-	static const char *const keys[METER_MAX] = { "cpu_ns", "memory", "processes", "written", "" };
+	static const char *const keys[METER_MAX] = { "cpu", "memory", "processes", "written", "" };
 	meter_set(w, METER_CPU, ev->meter.cpu_pct < 0 ? SERIES_UNKNOWN : ev->meter.cpu_pct, SERIES_UNKNOWN);
 	meter_set(w, METER_MEMORY, known(ev->meter.memory), known(ev->meter.memory_peak));
 	meter_set(w, METER_PROCESSES, known(ev->meter.processes), known(ev->meter.processes_peak));
 	meter_set(w, METER_WRITES, known(ev->meter.write_rate), SERIES_UNKNOWN);
 	w->meters[METER_WRITES].sum = ev->meter.written;
+	w->meters_guest = ev->source == SOURCE_GUEST;
+	w->host_cpu_ns = ev->meter.host_cpu_ns;
+	w->host_memory = ev->meter.host_memory;
 	for (size_t i = 0; i < ev->meter.source_count; i++)
 		for (int m = 0; m < METER_MAX; m++)
 			if (ev->meter.sources[i].key && strcmp(ev->meter.sources[i].key, keys[m]) == 0 &&
@@ -280,6 +287,15 @@ static void on_exit_event(struct watch *w, const struct event *ev)
 	w->output_dropped = ev->exit.stdout_dropped + ev->exit.stderr_dropped;
 }
 
+static void on_progress(struct watch *w, const struct event *ev)
+{
+	if (w->started)
+		return;
+	clean_free(&w->waiting);
+	w->waiting = clean_capped(w, ev->progress.text);
+	w->waiting_ns = ev->t_ns;
+}
+
 static void on_error(struct watch *w, const struct event *ev)
 {
 	clean_free(&w->error);
@@ -305,6 +321,8 @@ void watch_event(struct watch *w, const struct event *ev)
 		on_meter(w, ev);
 	else if (ev->type == EVENT_ERROR)
 		on_error(w, ev);
+	else if (ev->type == EVENT_PROGRESS)
+		on_progress(w, ev);
 	else if (ev->type == EVENT_ASK)
 		on_ask(w, ev);
 	else if (ev->type == EVENT_ANSWER)
@@ -351,15 +369,51 @@ const char *verdict_badge(enum verdict v)
 	return verdicts[v < VERDICT_MAX ? v : VERDICT_NONE].badge;
 }
 
+/* What is said of a wall, as it came. */
+static const struct fact *layer_of(const struct watch *w, const char *name)
+{
+	for (int i = 0; i < w->layer_count; i++)
+		if (strcmp(w->layers[i].name.text, name) == 0)
+			return &w->layers[i];
+	return NULL;
+}
+
 enum fact_state watch_layer(const struct watch *w, const char *name, bool *ret_said)
 {
-	*ret_said = false;
-	for (int i = 0; i < w->layer_count; i++)
-		if (strcmp(w->layers[i].name.text, name) == 0) {
-			*ret_said = true;
-			return w->layers[i].state;
-		}
-	return FACT_OPEN;
+	const struct fact *layer = layer_of(w, name);
+	*ret_said = layer != NULL;
+	return layer ? layer->state : FACT_OPEN;
+}
+
+bool watch_is_empty(const struct watch *w)
+{
+	return !w->started && !w->ended && !w->waiting.len;
+}
+
+bool watch_has_machine(const struct watch *w)
+{
+	return w->host_cpu_ns != UNKNOWN_U64 || w->host_memory != UNKNOWN_U64;
+}
+
+void watch_machine_words(const struct watch *w, struct buf *out)
+{
+	const struct fact *vm = layer_of(w, "vm");
+	char used[40], holds[40];
+	if (w->host_cpu_ns == UNKNOWN_U64)
+		snprintf(used, sizeof(used), "?");
+	else
+		snprintf(used, sizeof(used), "%.2f s", (double) w->host_cpu_ns / NS_PER_S);
+	if (vm && vm->proof.len)
+		buf_printf(out, "%.*s: ", (int) vm->proof.len, vm->proof.text);
+	buf_printf(out, "cpu %s, memory %s", used, short_bytes(w->host_memory, holds, sizeof(holds)));
+}
+
+void watch_waiting_words(const struct watch *w, struct buf *out)
+{
+	uint64_t for_ns = w->t_ns > w->waiting_ns ? w->t_ns - w->waiting_ns : 0;
+	if (!w->started && w->waiting.len)
+		buf_printf(out, "%.*s, %llu s so far", (int) w->waiting.len, w->waiting.text,
+			   (unsigned long long) (for_ns / NS_PER_S));
 }
 
 bool watch_is_blind(const struct watch *w, enum run_list list)
@@ -397,7 +451,7 @@ const char *meter_word(const struct watch *w, enum meter_name m, bool *ret_warn)
 		bool blind = watch_is_blind(w, LIST_DENIED) || watch_is_blind(w, LIST_NETWORK) ||
 			     watch_is_blind(w, LIST_FILES);
 		*ret_warn = w->groups.stopped > 0;
-		return *ret_warn ? "LOOK" : blind ? "?" : "ok";
+		return *ret_warn ? "LOOK" : blind || !w->started ? "?" : "ok";
 	}
 	double level = m == METER_WRITES ? known(meter->sum) : w->ended ? meter->peak : meter->value;
 	if (meter->most > 0 && level >= 0.9 * meter->most)

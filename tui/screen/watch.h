@@ -44,9 +44,11 @@ struct asked {                 /* a call of the run that stands still until it i
 struct watch {
 	bool ascii;
 	bool started, ended, paused, replayed;
-	unsigned number;   /* the how-manieth run of this session */
-	uint64_t t_ns;     /* the run's own clock: newest event, or now */
-	uint64_t meter_ns; /* when the meters were last read; 0: not yet */
+	unsigned number;      /* the how-manieth run of this session */
+	uint64_t t_ns;        /* the run's own clock: newest event, or now */
+	uint64_t meter_ns;    /* when the meters were last read; 0: not yet */
+	struct clean waiting; /* before the start: what takes a while; empty: nothing was told */
+	uint64_t waiting_ns;  /* since when */
 	struct clean title, preset, backend, language, recording;
 	struct fact layers[FACTS_MAX], limits[FACTS_MAX];
 	struct clean lists[LIST_MAX]; /* as the start said of each: LIST_WATCHED, why not, or nothing */
@@ -54,6 +56,8 @@ struct watch {
 	int layer_count, limit_count,
 		missing_count; /* missing: walls and limits asked for that do not hold */
 	struct meter meters[METER_MAX];
+	bool meters_guest;                 /* they are what a guest tells of itself */
+	uint64_t host_cpu_ns, host_memory; /* of the machine around it; UNKNOWN_U64: none, or not known */
 	struct ring output;
 	struct groups groups;
 	enum verdict verdict;
@@ -79,6 +83,14 @@ bool watch_is_blind(const struct watch *w, enum run_list list);
 
 const char *verdict_words(enum verdict v); /* one sentence: what that means */
 const char *verdict_badge(enum verdict v); /* "MEMORY LIMIT": for the status row */
+/* watch_has_machine: whether the host told of a machine that the run is in.
+ * watch_machine_words: what runs it, and what the host sees of it. Scrubbed; appended. */
+bool watch_has_machine(const struct watch *w);
+void watch_machine_words(const struct watch *w, struct buf *out);
+/* watch_is_empty: nothing was told of a run. */
+bool watch_is_empty(const struct watch *w);
+/* watch_waiting_words: "packing the root image, 3 s so far". Nothing once it started. Scrubbed; appended. */
+void watch_waiting_words(const struct watch *w, struct buf *out);
 /* watch_layer: whether a wall of this name stands. FACT_OPEN where the run does not speak of it. */
 enum fact_state watch_layer(const struct watch *w, const char *name, bool *ret_said);
 /* meter_word: "HIGH", "NEAR LIMIT", "LOOK", "ok", "?". */
