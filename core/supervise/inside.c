@@ -475,6 +475,7 @@ _Noreturn void supervisor_inside(const struct inside_ports *ports)
 	supervisor_tell_start(v); /* that all stands: now the machine may be saved */
 	(void) feed_flush(&v->feed);
 	v->feed.mute = true;
+	group_tick(&v->groups, &v->feed); /* what the stage did is no part of any run */
 	launch.output_dir = NULL; /* until somebody asks for what is in it */
 	await_launch(v);
 	while (!v->inside->exits && supervisor_round(v) == 0)
