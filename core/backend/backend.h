@@ -51,6 +51,10 @@ struct backend {
 	/* start: the target stands before its exec and waits for `release`. Fills *ret as far as it came, also on
 	 * failure: `end` and `done` take it either way. */
 	int (*start)(const struct launch *l, struct instance *ret, struct err *e);
+	/* spare: a start for a launch that says `spare` is made as ready as can be, and then costs nothing. adopt: it becomes the
+	 * run of that launch; then it is released like any other. Both NULL where nothing can be made ready ahead. */
+	int (*spare)(struct instance *i, struct err *e);
+	int (*adopt)(struct instance *i, const struct launch *l, struct err *e);
 	/* release: the target goes its way. */
 	int (*release)(struct instance *i, struct err *e);
 	/* stop: SIGTERM to the target, or with `force` an end to every process of the run. May be called again. */

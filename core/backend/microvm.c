@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#define WARM_LIMIT_NS (30 * NS_PER_S)
 
 /* ---- what is to be set up, and what is to be run ---- */
 
@@ -188,21 +191,74 @@ static int restore(struct instance *i, struct err *e)
 	return vmm_verify(i, e);
 }
 
-static int microvm_start(const struct launch *l, struct instance *i, struct err *e)
+static int command_make(struct instance *i, struct err *e)
 {
-	const struct target_places at = { .code_dir = l->project_dir ? "/tmp" : "/workspace",
+	struct microvm *m = i->priv;
+	const struct target_places at = { .code_dir = i->launch->project_dir ? "/tmp" : "/workspace",
 					  .cwd = "/workspace",
 					  .home = "/home/user",
 					  .tmp = "/tmp",
 					  .user = "user" };
+	int r = command_build(i, &at, &m->code_path, e);
+	return r < 0 ? r : spool_open(i, e);
+}
+
+static int microvm_start(const struct launch *l, struct instance *i, struct err *e)
+{
 	struct microvm *m = xcalloc(1, sizeof(*m));
 	int r;
 	i->priv = m;
 	microvm_init(m, l);
-	if ((r = target_uid_check(l, e)) < 0 || (r = command_build(i, &at, &m->code_path, e)) < 0 ||
-	    (r = microvm_ready(m, l, &i->progress, e)) < 0 || (r = told_take(i, e)) < 0 || (r = spool_open(i, e)) < 0)
+	if ((r = target_uid_check(l, e)) < 0 || (!l->spare && (r = command_make(i, e)) < 0) ||
+	    (r = microvm_ready(m, l, &i->progress, e)) < 0 || (r = told_take(i, e)) < 0)
 		return r;
 	return restore(i, e);
+}
+
+/* ---- a spare ---- */
+
+/* Until what waits says that it waits again, behind all that the first run printed. */
+static int warm_await(struct instance *i, struct err *e)
+{
+	static const char word[] = "waiting\n";
+	char bytes[256];
+	size_t have = 0;
+	const uint64_t deadline = now_ns() + WARM_LIMIT_NS;
+	while (now_ns() < deadline) {
+		struct pollfd p = { .fd = i->out_fd, .events = POLLIN };
+		if (guest_flush(i) < 0)
+			(void) poll(NULL, 0, 1);
+		if (poll(&p, 1, 100) <= 0)
+			continue;
+		ssize_t n = read(i->out_fd, bytes + have, sizeof(bytes) - have);
+		if (n <= 0 && errno != EAGAIN)
+			return err_say(e, ECHILD, "the machine that was to be kept ready ended");
+		have += n > 0 ? (size_t) n : 0;
+		if (have >= strlen(word) && memmem(bytes, have, word, strlen(word)))
+			return 0;
+		if (have == sizeof(bytes))
+			return err_say(e, EPROTO, "the machine that was to be kept ready prints on and on");
+	}
+	return err_say(e, ETIMEDOUT, "the machine that was to be kept ready did not become so");
+}
+
+static int microvm_spare(struct instance *i, struct err *e)
+{
+	const struct microvm *m = i->priv;
+	int r = trial_pack(m->waiting, true, &i->guest_out, e) ? 0 : -e->code;
+	if (r >= 0 && (r = warm_await(i, e)) >= 0)
+		r = qmp_pause(m->vm.monitor_fd, true, e);
+	return r;
+}
+
+static int microvm_adopt(struct instance *i, const struct launch *l, struct err *e)
+{
+	const struct microvm *m = i->priv;
+	i->launch = l;
+	if (l->canary)
+		canary_make(&i->canary);
+	int r = command_make(i, e);
+	return r < 0 ? r : qmp_pause(m->vm.monitor_fd, false, e);
 }
 
 static int microvm_release(struct instance *i, struct err *e)
@@ -266,6 +322,8 @@ const struct backend backend_microvm = {
 	.needs = needs,
 	.weaker_without = weaker_without,
 	.start = microvm_start,
+	.spare = microvm_spare,
+	.adopt = microvm_adopt,
 	.release = microvm_release,
 	.stop = microvm_stop,
 	.pause = child_pause,

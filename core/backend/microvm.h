@@ -26,5 +26,6 @@ void microvm_free(struct microvm *m); /* accepts NULL */
 int microvm_ready(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e);
 /* microvm_images: its parts and disks alone. */
 int microvm_images(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e);
+const char *trial_pack(enum waiting waiting, bool warm, struct buf *out, struct err *e);
 /* go_begin: with the time and the random numbers of one copy. */
 int go_begin(struct inside_go *go, const char *run_id, struct err *e);

@@ -36,6 +36,10 @@ static void setup_pack(const struct policy *p, enum waiting waiting, struct buf 
 	inside.backend = (char *) "namespaces";
 	inside.root = (char *) "host-usr";
 	inside.name = inside.summary = (char *) "";
+	inside.pass = inside.microvm.languages = NULL;
+	inside.microvm.accel = ACCEL_AUTO;
+	inside.microvm.spare = 0;
+	inside.on_output_limit = OUTPUT_DROP;
 	inside.limit[LIMIT_WALL] = inside.limit[LIMIT_OUTPUT] = UNLIMITED;
 	inside_setup_pack(&setup, out);
 }
@@ -51,8 +55,8 @@ int go_begin(struct inside_go *go, const char *run_id, struct err *e)
 		       : err_set(e, errno, "draw random numbers for the guest");
 }
 
-/* A first run, to see that the snapshot is good for one. */
-static const char *trial_pack(enum waiting waiting, struct buf *out, struct err *e)
+/* A first run of our own: to see that a snapshot is good for one, or to have it behind one. Returns what it prints. */
+const char *trial_pack(enum waiting waiting, bool warm, struct buf *out, struct err *e)
 {
 	char *python[] = { (char *) "/usr/bin/python3", (char *) "-u", (char *) "/workspace/main.py", NULL };
 	char *program[] = { (char *) "/usr/bin/sh", (char *) "-c", (char *) "echo ready", NULL };
@@ -60,6 +64,7 @@ static const char *trial_pack(enum waiting waiting, struct buf *out, struct err 
 	struct inside_go go;
 	if (go_begin(&go, "trial", e) < 0)
 		return NULL;
+	go.warm = warm;
 	go.argv = waiting == WAITING_PYTHON ? python : program;
 	if (waiting == WAITING_PYTHON) {
 		go.code_path = python[2];
@@ -121,7 +126,7 @@ static int snapshot_find(struct microvm *m, const struct launch *l, const struct
 	struct buf setup = { 0 }, trial = { 0 };
 	FREE char *label = xprintf("%s: %s", l->policy->name, waiting_name(m->waiting));
 	setup_pack(l->policy, m->waiting, &setup);
-	const char *trial_out = trial_pack(m->waiting, &trial, e);
+	const char *trial_out = trial_pack(m->waiting, false, &trial, e);
 	int r = trial_out ? key_make(m, &setup, e) : -EIO;
 	const struct snapshot_want want = {
 		.parts = &m->parts,

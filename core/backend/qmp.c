@@ -18,6 +18,7 @@
 #define LINE_MAX_BYTES 8192
 #define LINES_MAX      1000 /* read for one reply: whoever floods is no monitor */
 #define REPLY_LIMIT_MS 20000
+#define REPLIES_BEFORE 3 /* to what qmp_restore says */
 #define SAVE_LIMIT_NS  (60 * NS_PER_S)
 
 #define BEGIN "{\"execute\":\"qmp_capabilities\"}\n"
@@ -139,4 +140,16 @@ int qmp_save(int monitor_fd, int state_fd, struct err *e)
 			return r;
 	}
 	return save_wait(&q, line, e);
+}
+
+/* What was said to it before it started is answered by now, or in between: each is a reply of its own. */
+int qmp_pause(int monitor_fd, bool on, struct err *e)
+{
+	struct qmp q = { .fd = monitor_fd };
+	char line[LINE_MAX_BYTES];
+	int r = say(&q, on ? "{\"execute\":\"stop\"}\n" : "{\"execute\":\"cont\"}\n", -1, e);
+	/* To wait for "cont" to be answered would be a wait for nothing: the guest answers soon enough itself. */
+	for (int k = 0; r >= 0 && on && k < REPLIES_BEFORE + 1; k++)
+		r = reply_read(&q, line, e);
+	return r;
 }

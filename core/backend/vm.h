@@ -82,6 +82,8 @@ int vm_confine(struct instance *q, const struct vm_child *c, struct err *e);
 #define QMP_RESTORE_MAX 512
 /* qmp_restore: what makes a waiting QEMU load its state and go on; to be written before it starts. */
 const char *qmp_restore(int state_fd_number, char *buf, size_t size);
+/* qmp_pause: of a machine that runs: it stands still, or goes on. */
+int qmp_pause(int monitor_fd, bool on, struct err *e);
 /* qmp_save: of a machine that runs, into state_fd. It stands still afterwards. */
 int qmp_save(int monitor_fd, int state_fd, struct err *e);
 

@@ -4,6 +4,7 @@
  * directions, so that the two cannot differ.
  */
 #include "core/model/model.h"
+#include "core/model/pack.h"
 
 #include "core/base/base.h"
 #include "core/base/wire.h"
@@ -12,97 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TYPE_SHAPE    1           /* of the packed form: both ends are of one build, and say so */
-#define CHUNK         (100u << 10) /* bytes of one frame */
-#define WHOLE_MAX     (CODE_MAX + (4u << 20))
-#define LIST_LONGEST  65536
-
 const char *waiting_name(enum waiting w)
 {
 	static const char *const names[] = { "program", "python", "terminal" };
 	return w < WAITING_MAX ? names[w] : "";
-}
-
-/* ---- fields, in either direction ---- */
-
-struct pack {
-	struct buf *out;   /* packing; else NULL */
-	struct wire_in in; /* unpacking */
-};
-
-static void pack_u64(struct pack *p, uint64_t *v)
-{
-	if (p->out)
-		buf_add(p->out, v, sizeof(*v));
-	else
-		*v = wire_get_u64(&p->in);
-}
-
-#define PACK_NUMBER(p, field)              \
-	do {                               \
-		uint64_t v_ = (field);     \
-		pack_u64(p, &v_);          \
-		(field) = (typeof(field)) v_; \
-	} while (0)
-
-static void pack_bytes(struct pack *p, char **bytes, size_t *len)
-{
-	uint64_t n = *bytes ? *len : UINT64_MAX;
-	pack_u64(p, &n);
-	if (p->out) {
-		if (*bytes)
-			buf_add(p->out, *bytes, *len);
-		return;
-	}
-	*bytes = NULL;
-	*len = 0;
-	if (p->in.bad || n == UINT64_MAX)
-		return;
-	if (n > (size_t) (p->in.end - p->in.p)) {
-		p->in.bad = true;
-		return;
-	}
-	*bytes = xstrndup("", 0);
-	*bytes = xrealloc(*bytes, n + 1);
-	memcpy(*bytes, p->in.p, n);
-	(*bytes)[n] = 0;
-	*len = n;
-	p->in.p += n;
-}
-
-static void pack_str(struct pack *p, char **s)
-{
-	size_t len = *s ? strlen(*s) : 0;
-	pack_bytes(p, s, &len);
-	if (!p->out && *s && strlen(*s) != len)
-		p->in.bad = true;
-}
-
-static size_t pack_count(struct pack *p, size_t count)
-{
-	uint64_t n = count;
-	pack_u64(p, &n);
-	if (!p->out && n > LIST_LONGEST)
-		p->in.bad = true;
-	return p->in.bad ? 0 : n;
-}
-
-static void pack_strv(struct pack *p, char ***v)
-{
-	size_t count = pack_count(p, strv_len(*v));
-	if (!p->out)
-		*v = NULL;
-	for (size_t k = 0; k < count && !p->in.bad; k++) {
-		char *s = p->out ? (*v)[k] : NULL;
-		pack_str(p, &s);
-		if (p->out)
-			continue;
-		if (s)
-			*v = strv_add(*v, s);
-		else
-			p->in.bad = true;
-		free(s);
-	}
 }
 
 /* ---- the two messages ---- */
@@ -136,7 +50,12 @@ static void pack_policy(struct pack *p, struct policy **policy)
 	pack_str(p, &l->backend);
 	for (int k = 0; k < LIMIT_MAX; k++)
 		pack_u64(p, &l->limit[k]);
+	PACK_NUMBER(p, l->on_output_limit);
 	PACK_NUMBER(p, l->require);
+	pack_strv(p, &l->pass);
+	PACK_NUMBER(p, l->microvm.accel);
+	pack_strv(p, &l->microvm.languages);
+	PACK_NUMBER(p, l->microvm.spare);
 	pack_str(p, &l->root);
 	pack_strv(p, &l->read_only);
 	pack_strv(p, &l->writable);
@@ -150,6 +69,18 @@ static void pack_policy(struct pack *p, struct policy **policy)
 	PACK_NUMBER(p, l->observe.network);
 	PACK_NUMBER(p, l->observe.exec);
 	PACK_NUMBER(p, l->observe.files);
+}
+
+struct policy *policy_copy(const struct policy *l, struct buf *ret_bytes)
+{
+	struct buf whole = { 0 };
+	struct pack out = pack_begin(&whole);
+	struct policy *copy = (struct policy *) l;
+	pack_policy(&out, &copy);
+	struct pack in = unpack_begin(&whole);
+	pack_policy(&in, &copy);
+	*ret_bytes = whole;
+	return copy;
 }
 
 static void pack_setup(struct pack *p, struct inside_setup *s)
@@ -182,6 +113,7 @@ static void pack_go(struct pack *p, struct inside_go *g)
 	pack_bytes(p, &g->code, &g->code_len);
 	pack_str(p, &g->canary);
 	pack_inputs(p, g);
+	PACK_NUMBER(p, g->warm);
 	PACK_NUMBER(p, g->project);
 	PACK_NUMBER(p, g->output);
 	PACK_NUMBER(p, g->input);
@@ -190,60 +122,23 @@ static void pack_go(struct pack *p, struct inside_go *g)
 	PACK_NUMBER(p, g->columns);
 }
 
-/* ---- frames ---- */
-
-/* Each frame begins with whether it is the last. */
-static void put_frames(const struct buf *whole, struct buf *out)
-{
-	FREE uint8_t *space = xmalloc(WIRE_FRAME_MAX);
-	FREE char *chunk = xmalloc(CHUNK + 1);
-	for (size_t at = 0; at < whole->len;) {
-		size_t len = whole->len - at < CHUNK ? whole->len - at : CHUNK;
-		chunk[0] = at + len == whole->len;
-		memcpy(chunk + 1, whole->data + at, len);
-		const struct verb_msg m = { .verb = VERB_LAUNCH, .bytes = chunk, .len = len + 1 };
-		ssize_t n = verb_encode(&m, space, WIRE_FRAME_MAX);
-		wire_stream_put(out, space, (size_t) n); /* a chunk always fits */
-		at += len;
-	}
-}
-
-int inside_take(struct buf *whole, const char *bytes, size_t len, struct err *e)
-{
-	if (len < 2 || whole->len + len > WHOLE_MAX)
-		return err_say(e, EPROTO, "a launch of %zu bytes", whole->len + len);
-	buf_add(whole, bytes + 1, len - 1);
-	return bytes[0] != 0;
-}
-
-static struct pack unpack_begin(const struct buf *whole)
-{
-	const uint8_t *p = (const uint8_t *) whole->data;
-	struct pack pack = { .in = { .p = p, .end = p + whole->len } };
-	if (wire_get_u64(&pack.in) != TYPE_SHAPE)
-		pack.in.bad = true;
-	return pack;
-}
+/* ---- whole messages ---- */
 
 void inside_setup_pack(const struct inside_setup *s, struct buf *out)
 {
 	struct buf whole = { 0 };
-	struct pack p = { .out = &whole };
-	uint64_t shape = TYPE_SHAPE;
-	pack_u64(&p, &shape);
+	struct pack p = pack_begin(&whole);
 	pack_setup(&p, (struct inside_setup *) s); /* only read, in this direction */
-	put_frames(&whole, out);
+	pack_frames(&whole, out);
 	buf_done(&whole);
 }
 
 void inside_go_pack(const struct inside_go *g, struct buf *out)
 {
 	struct buf whole = { 0 };
-	struct pack p = { .out = &whole };
-	uint64_t shape = TYPE_SHAPE;
-	pack_u64(&p, &shape);
+	struct pack p = pack_begin(&whole);
 	pack_go(&p, (struct inside_go *) g);
-	put_frames(&whole, out);
+	pack_frames(&whole, out);
 	buf_done(&whole);
 }
 

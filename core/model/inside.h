@@ -50,18 +50,22 @@ struct inside_go {
 	char *canary;                /* the planted word of this run; NULL: none */
 	struct inside_input *inputs;
 	size_t input_count;
+	bool warm;                   /* a first run of ours, in a machine that is kept ready: nothing of it is told */
 	bool project, output;        /* the data image has /project; what is in /out is to come back */
 	bool input;                  /* something comes on the data port; else the target's input is empty */
 	bool answers;
 	uint16_t rows, columns;
 };
 
+/* policy_copy: a policy of its own, that is in no file; and all of it as bytes, the same for policies that are. Gives both. */
+struct policy *policy_copy(const struct policy *p, struct buf *ret_bytes);
+
 /* Appends the frames, as wire_stream_put does. */
 void inside_setup_pack(const struct inside_setup *s, struct buf *out);
 void inside_go_pack(const struct inside_go *g, struct buf *out);
 
-/* inside_take: the bytes of one VERB_LAUNCH. 0: more have to come, 1: all of it is there, in `whole`; -EPROTO. */
-int inside_take(struct buf *whole, const char *bytes, size_t len, struct err *e);
+/* pack_take: the bytes of one VERB_LAUNCH. 0: more have to come, 1: all of it is there, in `whole`; -EPROTO. */
+int pack_take(struct buf *whole, const char *bytes, size_t len, struct err *e);
 /* Gives: *ret, ended by the function of its name. */
 int inside_setup_unpack(const struct buf *whole, struct inside_setup *ret, struct err *e);
 int inside_go_unpack(const struct buf *whole, struct inside_go *ret, struct err *e);

@@ -6,9 +6,11 @@
 #include "core/model/launch.h"
 
 #include "core/base/base.h"
+#include "core/model/pack.h"
 #include "core/model/policy.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -174,4 +176,55 @@ int launch_set_code(struct launch *l, const char *code, size_t len, char **ret_n
 		*ret_note = note.len > 0 ? xstrdup(note.data) : NULL;
 	buf_done(&note);
 	return 0;
+}
+
+/* ---- as a message ---- */
+
+static void pack_launch(struct pack *p, struct launch *l)
+{
+	char *id = l->run_id, *hash = l->code_sha256, *language = l->language ? (char *) l->language->name : NULL;
+	pack_str(p, &id);
+	pack_str(p, &hash);
+	pack_str(p, &language);
+	if (!p->out) {
+		snprintf(l->run_id, sizeof(l->run_id), "%s", id ? id : "");
+		snprintf(l->code_sha256, sizeof(l->code_sha256), "%s", hash ? hash : "");
+		l->language = language ? language_by_name(language) : NULL;
+		free(id);
+		free(hash);
+		free(language);
+	}
+	pack_bytes(p, &l->code, &l->code_len);
+	pack_str(p, &l->title);
+	pack_strv(p, &l->argv);
+	pack_strv(p, &l->env);
+	pack_str(p, &l->output_dir);
+	pack_str(p, &l->record_path);
+	PACK_NUMBER(p, l->best_effort);
+	PACK_NUMBER(p, l->canary);
+	PACK_NUMBER(p, l->no_record);
+	PACK_NUMBER(p, l->terse);
+	PACK_NUMBER(p, l->answers);
+}
+
+void launch_pack(const struct launch *l, struct buf *out)
+{
+	struct buf whole = { 0 };
+	struct pack p = pack_begin(&whole);
+	pack_launch(&p, (struct launch *) l); /* only read, in this direction */
+	pack_frames(&whole, out);
+	buf_done(&whole);
+}
+
+int launch_unpack(const struct buf *whole, struct launch **ret, struct err *e)
+{
+	struct pack p = unpack_begin(whole);
+	struct launch *l = launch_new();
+	pack_launch(&p, l);
+	int r = wire_end(&p.in, e);
+	if (r < 0)
+		launch_free(l);
+	else
+		*ret = l;
+	return r;
 }

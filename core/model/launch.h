@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct err;
 struct policy;
 
@@ -61,6 +62,7 @@ struct launch {
 	uint16_t rows, columns;          /* of that terminal (tty); 0: 24, 80 */
 	bool terse;                      /* the front end has no use for events of files, network and programs: only the
 	                                  * recording gets them */
+	bool spare;                      /* made ready ahead: what to run comes later, by launch_unpack */
 	bool watch_exit;                 /* inside a machine: the target's end is told before it is carried out */
 	bool answers;                    /* the front end answers what `on_denied = ask` asks; else it is refused at once */
 };
@@ -74,6 +76,10 @@ bool run_id_settled(const char *run_id);
 /* launch_new: with a fresh run id and stdin_fd -1. launch_free: accepts NULL, returns NULL; closes nothing. */
 struct launch *launch_new(void);
 struct launch *launch_free(struct launch *l);
+/* launch_pack: all of it but what a spare was made for (policy, terminal, inputs, project), as frames; appended as
+ * wire_stream_put does. launch_unpack: of a message that pack_take has put together. Gives: *ret, without a policy. */
+void launch_pack(const struct launch *l, struct buf *out);
+int launch_unpack(const struct buf *whole, struct launch **ret, struct err *e);
 /*
  * launch_set_code: takes a copy of the code after looking at it: refuses NUL bytes, over CODE_MAX, text that is not
  * UTF-8 where the language cannot have it, saying the line; drops a byte-order mark; turns CR LF into LF where the

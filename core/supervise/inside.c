@@ -142,14 +142,16 @@ static int stage_tell(struct supervisor *v, const struct inside_go *go, struct e
 	uint32_t len = 0;
 	buf_add(&b, &len, sizeof(len));
 	buf_add(&b, counts, sizeof(counts));
-	buf_add(&b, "/workspace", sizeof("/workspace"));
+	const char *cwd = go->warm ? "" : "/workspace";
+	buf_add(&b, cwd, strlen(cwd) + 1);
 	words_add(&b, go->argv);
 	words_add(&b, go->env);
 	len = (uint32_t) (b.len - sizeof(len));
 	memcpy(b.data, &len, sizeof(len));
 	int r = write_all(v->inside->stdin_fd, b.data, b.len);
 	buf_done(&b);
-	(void) fcntl(v->inside->stdin_fd, F_SETFL, O_NONBLOCK);
+	if (!go->warm)
+		(void) fcntl(v->inside->stdin_fd, F_SETFL, O_NONBLOCK);
 	return r < 0 ? err_set(e, -r, "tell the stage what to run") : 0;
 }
 
@@ -230,18 +232,55 @@ static _Noreturn void finish(struct supervisor *v)
 
 /* ---- what the host says ---- */
 
+/* A run that is told to nobody, in a machine that is kept ready: what is used for the first time is used now, on the way
+ * out as well. */
+static void go_warm(struct supervisor *v, const struct inside_go *go)
+{
+	struct verdict_space space;
+	struct event ev;
+	struct err e;
+	if (copy_make_own(v, go, &e) < 0 || stage_tell(v, go, &e) < 0)
+		failed(v, &e);
+	v->inside->warmed = true;
+	supervisor_gather(v);
+	verdict_make(&v->facts, v->inst.limits, &ev, &space);
+	(void) event_encode(&ev, v->feed.space, sizeof(v->feed.space));
+}
+
+/* What the first run left is not the next one's. */
+static void warm_forget(struct supervisor *v)
+{
+	if (v->inside->code_path)
+		(void) unlinkat(v->inst.root_dirfd, v->inside->code_path + 1, 0);
+	memset(v->inside->sent, 0, sizeof(v->inside->sent));
+	memset(&v->facts, 0, sizeof(v->facts));
+	v->facts.tasks_at_end = v->facts.rlimit_cpu_ns = UNKNOWN_U64;
+	group_tick(&v->groups, &v->feed); /* told to nobody yet */
+	cpu_limit_shift(v);
+	meter_begin(&v->meter, &v->inst);
+}
+
 static void go(struct supervisor *v)
 {
 	struct inside_go *go = &v->inside->go;
 	struct err e;
+	int r = inside_go_unpack(&v->inside->whole, go, &e);
+	v->inside->whole.len = 0;
+	if (r >= 0 && go->warm && !v->inside->warmed) {
+		v->inside->code_path = go->code_path;
+		go_warm(v, go);
+		return;
+	}
+	if (r >= 0 && v->inside->warmed)
+		warm_forget(v);
+	v->groups.keyed = false; /* each copy has a secret of its own */
 	v->inside->going = true;
 	v->feed.mute = false;
 	v->feed.start_ns = now_ns();
 	v->state = RUN_RUNNING;
-	if (inside_go_unpack(&v->inside->whole, go, &e) < 0 || program_check(v, go, &e) < 0 ||
+	if (r < 0 || program_check(v, go, &e) < 0 ||
 	    copy_make_own(v, go, &e) < 0)
 		failed(v, &e);
-	buf_done(&v->inside->whole);
 	if (go->output)
 		v->inside->launch->output_dir = (char *) "/out";
 	clock_gettime(CLOCK_REALTIME_COARSE, &v->began);
@@ -260,7 +299,7 @@ static void on_frame(struct supervisor *v, const void *frame, size_t len)
 		return;
 	if (m.verb != VERB_LAUNCH)
 		supervisor_verb(v, &m);
-	else if (!v->inside->going && inside_take(&v->inside->whole, m.bytes, m.len, &e) > 0)
+	else if (!v->inside->going && pack_take(&v->inside->whole, m.bytes, m.len, &e) > 0)
 		go(v);
 }
 
@@ -392,7 +431,7 @@ static int setup_read(struct supervisor *v, struct inside_setup *ret, struct err
 		int r = n < 0 ? (int) n : verb_decode(frame, (size_t) n, &m, e);
 		if (r < 0 || m.verb != VERB_LAUNCH)
 			return err_say(e, EPROTO, "the host said something else than what is to be set up");
-		if ((r = inside_take(&in->whole, m.bytes, m.len, e)) < 0)
+		if ((r = pack_take(&in->whole, m.bytes, m.len, e)) < 0)
 			return r;
 		if (r > 0)
 			break;
@@ -471,6 +510,7 @@ _Noreturn void supervisor_inside(const struct inside_ports *ports)
 		failed(v, &e);
 	cpu_limit_shift(v);
 	meter_begin(&v->meter, &v->inst);
+	group_tick(&v->groups, &v->feed); /* told to nobody */
 	v->feed.mute = false;
 	supervisor_tell_start(v); /* that all stands: now the machine may be saved */
 	(void) feed_flush(&v->feed);

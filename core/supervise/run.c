@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define SEND_LIMIT_MS      1000
 #define INHERITED_LIMIT_NS (5 * NS_PER_S)
 
 struct run {
@@ -45,7 +46,7 @@ void run_prepare_process(void)
 	(void) prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-int run_start(const struct launch *l, struct run **ret, struct err *e)
+static int supervisor_fork(const struct launch *l, struct run **ret, struct err *e)
 {
 	int fds[2], r = wire_pair(fds, e);
 	if (r < 0)
@@ -66,9 +67,119 @@ int run_start(const struct launch *l, struct run **ret, struct err *e)
 	memcpy(run->id, l->run_id, sizeof(run->id));
 	run->next = live;
 	live = run;
-	sweep_dead(); /* now, while the supervisor starts: nobody waits for it */
 	*ret = run;
 	return 0;
+}
+
+/* ---- one that is kept ready ---- */
+
+static struct {
+	struct run *run; /* NULL: none */
+	const struct language *language;
+	struct buf policy; /* all of it, as bytes */
+	bool ready;
+} spare;
+
+static bool fits(const struct launch *want)
+{
+	struct buf bytes;
+	if (spare.language != want->language || want->tty || want->input_count || want->project_dir || want->stdin_fd >= 0)
+		return false;
+	policy_free(policy_copy(want->policy, &bytes));
+	bool same = bytes.len == spare.policy.len && memcmp(bytes.data, spare.policy.data, bytes.len) == 0;
+	buf_done(&bytes);
+	return same;
+}
+
+static void spare_drop(void)
+{
+	spare.run = run_free(spare.run);
+	buf_done(&spare.policy);
+	spare.ready = false;
+}
+
+/* All of it or nothing: one that does not take it is none. */
+static bool launch_send(struct run *r, const struct launch *l)
+{
+	struct buf frames = { 0 };
+	bool sent = true;
+	launch_pack(l, &frames);
+	for (size_t at = 0; sent && at < frames.len;) {
+		uint32_t len;
+		memcpy(&len, frames.data + at, sizeof(len));
+		int n = wire_send(r->wire_fd, frames.data + at + sizeof(len), len);
+		struct pollfd p = { .fd = r->wire_fd, .events = POLLOUT };
+		if (n == -EAGAIN)
+			sent = poll(&p, 1, SEND_LIMIT_MS) == 1;
+		else if (n < 0)
+			sent = false;
+		else
+			at += sizeof(len) + len;
+	}
+	buf_done(&frames);
+	return sent;
+}
+/* NULL: there is none that fits. One that is not ready yet will be sooner than another. */
+static struct run *spare_take(const struct launch *l)
+{
+	struct run *taken = spare.run;
+	if (!taken || !fits(l))
+		return NULL;
+	if (!launch_send(taken, l)) {
+		spare_drop();
+		return NULL;
+	}
+	spare.run = NULL;
+	spare_drop();
+	return taken;
+}
+
+int run_start(const struct launch *l, struct run **ret, struct err *e)
+{
+	struct run *taken = spare_take(l);
+	if (taken) {
+		*ret = taken;
+		return 0;
+	}
+	int r = supervisor_fork(l, ret, e);
+	if (r >= 0)
+		sweep_dead(); /* now, while the supervisor starts: nobody waits for it */
+	return r;
+}
+
+void run_keep_ready(const struct launch *like)
+{
+	const struct backend *b;
+	struct err e;
+	bool wanted = like && like->policy->microvm.spare > 0 && backend_find(like->policy->backend, &b, &e) == 0 &&
+		      b->spare && !like->tty;
+	if (wanted && spare.run && fits(like))
+		return;
+	spare_drop();
+	if (!wanted)
+		return;
+	struct launch *l = launch_new();
+	l->policy = policy_copy(like->policy, &spare.policy);
+	l->language = spare.language = like->language;
+	l->title = xstrdup("spare");
+	l->spare = true;
+	if (supervisor_fork(l, &spare.run, &e) < 0)
+		spare_drop(); /* then the next run starts as runs do without one */
+	launch_free(l);
+}
+
+/* What it tells until it is taken is for nobody but us; what went wrong shows when a run starts the plain way. */
+bool run_ready(void)
+{
+	struct event *ev;
+	while (spare.run && !spare.ready && run_next(spare.run, &ev) > 0) {
+		spare.ready = ev->type == EVENT_PROGRESS && strcmp(ev->progress.text, SPARE_READY) == 0;
+		bool over = ev->type == EVENT_EXIT;
+		event_free(ev);
+		if (over)
+			spare_drop();
+	}
+	return spare.ready;
 }
 
 int run_fd(const struct run *r)

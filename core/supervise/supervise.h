@@ -27,6 +27,13 @@ void run_prepare_process(void);
  * *ret, ended by run_free.
  */
 int run_start(const struct launch *l, struct run **ret, struct err *e);
+/*
+ * run_keep_ready: keeps one run ready for launches of that policy and language, where its preset wants so (spare) and its
+ * level can: started, warmed, standing still. run_start takes it for the first launch that fits; nobody sees a difference
+ * but in time. One at a time: another takes its place; NULL: none. run_ready: whether it is ready by now.
+ */
+void run_keep_ready(const struct launch *like);
+bool run_ready(void);
 int run_fd(const struct run *r); /* poll it for reading */
 
 /*

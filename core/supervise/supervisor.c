@@ -302,6 +302,14 @@ static void on_progress(void *arg, const char *what)
 	feed_emit(&v->feed, &ev);
 }
 
+static int record_begin(struct supervisor *v, struct err *e)
+{
+	int r;
+	if (v->launch->no_record || (r = record_create(v->launch, &v->feed.record, e)) >= 0)
+		return 0;
+	return v->launch->record_path ? r : need_refuse(e, NEED_STATE);
+}
+
 int supervisor_begin(struct supervisor *v, struct err *e)
 {
 	const struct backend *b;
@@ -315,8 +323,8 @@ int supervisor_begin(struct supervisor *v, struct err *e)
 	if ((r = loop_new(&v->loop, e)) < 0 || (r = loop_watch_signals(v->loop, &set, on_signal, v, e)) < 0 ||
 	    (r = backend_find(v->launch->policy->backend, &b, e)) < 0)
 		return r;
-	if (!v->launch->no_record && (r = record_create(v->launch, &v->feed.record, e)) < 0)
-		return v->launch->record_path ? r : need_refuse(e, NEED_STATE);
+	if (!v->launch->spare && (r = record_begin(v, e)) < 0)
+		return r;
 	instance_init(&v->inst, b, v->launch);
 	v->inst.progress = (struct progress){ on_progress, v };
 	if ((r = b->start(v->launch, &v->inst, e)) < 0)
@@ -328,10 +336,57 @@ int supervisor_begin(struct supervisor *v, struct err *e)
 	return 0;
 }
 
+/* ---- a spare: all is ready, and somebody will say what for ---- */
+
+/* The launch's frames, from a front end that takes its time. */
+static int spare_await(struct supervisor *v, struct launch **ret, struct err *e)
+{
+	struct buf whole = { 0 };
+	struct verb_msg m;
+	int r = 0;
+	while (r == 0) {
+		struct pollfd p[2] = { { .fd = v->feed.wire_fd, .events = POLLIN },
+				       { .fd = v->inst.sync_fd, .events = POLLIN } };
+		if (poll(p, 2, -1) < 0)
+			continue;
+		ssize_t n = p[1].revents ? 0 : wire_recv(v->feed.wire_fd, v->verb_space, sizeof(v->verb_space));
+		if (n == -EAGAIN)
+			continue;
+		if (n <= 0)
+			r = err_say(e, ECANCELED, p[1].revents ? "the machine that was kept ready ended"
+							       : "the front end is gone");
+		else if ((r = verb_decode(v->verb_space, (size_t) n, &m, e)) >= 0 && m.verb == VERB_LAUNCH)
+			r = pack_take(&whole, m.bytes, m.len, e);
+	}
+	if (r > 0)
+		r = launch_unpack(&whole, ret, e);
+	buf_done(&whole);
+	return r;
+}
+
+static int spare_adopt(struct supervisor *v, struct err *e)
+{
+	const struct launch *made_for = v->launch;
+	struct launch *l;
+	int r;
+	if ((r = v->inst.backend->spare(&v->inst, e)) < 0)
+		return r;
+	on_progress(v, SPARE_READY);
+	if ((r = spare_await(v, &l, e)) < 0)
+		return r;
+	l->policy = made_for->policy; /* by which it was chosen */
+	v->launch = l;
+	v->feed.terse = l->terse;
+	if ((r = record_begin(v, e)) < 0)
+		return r;
+	return v->inst.backend->adopt(&v->inst, l, e);
+}
+
 static int start(struct supervisor *v, struct err *e)
 {
 	int r;
-	if ((r = supervisor_begin(v, e)) < 0 || (r = supervisor_watch(v, e)) < 0 ||
+	if ((r = supervisor_begin(v, e)) < 0 || (v->launch->spare && (r = spare_adopt(v, e)) < 0) ||
+	    (r = supervisor_watch(v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_wire, v, e)) < 0 ||
 	    (r = supervisor_timers(v, e)) < 0 || (r = guest_start(v, e)) < 0)
 		return r;

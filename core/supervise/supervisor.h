@@ -299,6 +299,8 @@ struct inside {
 	bool input_waits;
 	struct launch *launch;   /* as far as it is known */
 	uint64_t sent_files;
+	bool warmed;             /* a first run of ours is behind it */
+	char *code_path;         /* of that one; NULL: it had none */
 	bool python;             /* what waits is an interpreter, and is there */
 	bool waiting, going, exits; /* the stage is ready; it was told what to run; the target asked to end */
 };
@@ -308,6 +310,8 @@ void inside_collect(struct supervisor *v, const struct collector *to);
 int inside_places(struct supervisor *v, const struct inside_go *go, struct err *e); /* inputs, and the project */
 /* inside_exits: the target asks for its end with that status; true: it is over, and need not be let go on. */
 bool inside_exits(struct supervisor *v, int status);
+
+#define SPARE_READY "ready" /* what a spare tells as its progress, when it costs nothing any more */
 
 /* ---- supervisor.c ---- */
 

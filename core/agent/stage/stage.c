@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -45,7 +46,19 @@ static char **words(char **at, const char *end, uint32_t count)
 	return list;
 }
 
-int main(void)
+/* Without a folder: one of belljar's own, in a child. Whatever it takes to run something has been done once then. */
+static void first_run(char **argv, char **env)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		execve(argv[0], argv, env);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int wait_and_become(void)
 {
 	uint32_t len, counts[2];
 	struct termios modes, raw;
@@ -67,8 +80,23 @@ int main(void)
 	char *at = request + sizeof(counts);
 	const char *end = request + len;
 	char **cwd = words(&at, end, 1), **argv = words(&at, end, counts[0]), **env = words(&at, end, counts[1]);
-	if (!cwd || !argv || !env || !argv[0] || chdir(cwd[0]) < 0)
+	if (!cwd || !argv || !env || !argv[0])
+		return 125;
+	if (!cwd[0][0]) {
+		first_run(argv, env);
+		free(request);
+		return -1;
+	}
+	if (chdir(cwd[0]) < 0)
 		return 125;
 	execve(argv[0], argv, env);
 	return errno == ENOENT ? 127 : 126;
+}
+
+int main(void)
+{
+	int status;
+	while ((status = wait_and_become()) < 0)
+		;
+	return status;
 }
