@@ -29,7 +29,7 @@ struct happening {
 	struct tried at[COMPARE_MAX];
 };
 struct column {
-	char *preset, *failed;
+	char *preset, *failed, *waits; /* waits: for what, before its start */
 	bool started, ended;
 	struct event_limit limits[LIMIT_MAX]; /* names are limit_kinds' own, mechanisms ours */
 	struct {
@@ -86,7 +86,8 @@ static void column_done(struct column *col)
 	}
 	for (int s = 0; s < STREAM_MAX; s++)
 		buf_done(&col->output[s]);
-	char *const texts[] = { col->preset, col->failed, col->signal, col->evidence, col->limits_met };
+	char *const texts[] = { col->preset, col->failed,   col->waits,
+				col->signal, col->evidence, col->limits_met };
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		free(texts[i]);
 }
@@ -146,6 +147,7 @@ static void take_start(struct column *col, const struct event *ev)
 	if (col->started)
 		return;
 	col->started = true;
+	free(take_ptr(&col->waits));
 	for (size_t i = 0; i < ev->start.limit_count && col->limit_count < LIMIT_MAX; i++) {
 		struct event_limit l = ev->start.limits[i];
 		if (!(l.name = limit_own_name(l.name)))
@@ -159,6 +161,14 @@ static void take_start(struct column *col, const struct event *ev)
 		col->layers[col->layer_count].state = l->state;
 		col->layers[col->layer_count++].detail = xstrdup(l->detail ? l->detail : "");
 	}
+}
+
+static void take_progress(struct column *col, const struct event *ev)
+{
+	if (col->started)
+		return;
+	free(col->waits);
+	col->waits = xstrdup(ev->progress.text);
 }
 
 static void take_output(struct column *col, const struct event *ev)
@@ -266,6 +276,9 @@ void comparison_take(struct comparison *c, size_t column, const struct event *ev
 	switch (ev->type) {
 	case EVENT_START:
 		take_start(col, ev);
+		break;
+	case EVENT_PROGRESS:
+		take_progress(col, ev);
 		break;
 	case EVENT_OUTPUT:
 		take_output(col, ev);
@@ -385,6 +398,8 @@ static void rows_result(struct comparison *c)
 				xprintf("%s, status %" PRId64, verdict_name(col->verdict), col->status);
 		else if (col->ended)
 			verdict->cell[k] = xstrdup(verdict_name(col->verdict));
+		else if (col->waits)
+			verdict->cell[k] = xstrdup(col->waits);
 	}
 	row_judge(c, verdict);
 	struct compare_row *evidence = row_add(c, "Result", "evidence");

@@ -18,7 +18,8 @@
 struct conductor {
 	const struct conducted *what;
 	int reader_fd;
-	bool gone; /* the reader is */
+	size_t attack, preset; /* of the cell that runs */
+	bool gone;             /* the reader is */
 };
 
 static void tell(struct conductor *c, const struct suite_msg *msg)
@@ -33,8 +34,19 @@ static void tell(struct conductor *c, const struct suite_msg *msg)
 
 /* ---- one run ---- */
 
-static void take_event(struct attempt *a, struct cell_facts *f, struct run *run, struct event *ev)
+static void tell_waits(struct conductor *c, const char *what)
 {
+	struct suite_msg msg = { .step = SUITE_WAITS, .attack = c->attack, .preset = c->preset };
+
+	snprintf(msg.text, sizeof(msg.text), "%s", what);
+	tell(c, &msg);
+}
+
+static void take_event(struct conductor *c, struct attempt *a, struct cell_facts *f, struct run *run,
+		       struct event *ev)
+{
+	if (ev->type == EVENT_PROGRESS)
+		tell_waits(c, ev->progress.text);
 	if (ev->type == EVENT_OUTPUT && ev->output.stream == STREAM_STDOUT)
 		hearing_take(&a->hearing, ev->output.bytes, ev->output.len);
 	if (ev->type == EVENT_ASK) /* nobody is asked here */
@@ -59,7 +71,7 @@ static void follow(struct conductor *c, struct attempt *a, struct cell_facts *f)
 				      { .fd = a->planted.listen_fd, .events = POLLIN },
 				      { .fd = c->reader_fd } };
 		if (r > 0) {
-			take_event(a, f, run, ev);
+			take_event(c, a, f, run, ev);
 			continue;
 		}
 		if (poll(p, ARRAY_LEN(p), -1) <= 0)
@@ -158,6 +170,8 @@ static void cell(struct conductor *c, size_t n, size_t preset, bool control_work
 	struct cell_facts f;
 	int tries = 0;
 
+	c->attack = n;
+	c->preset = preset;
 	tell(c, &msg);
 	msg.step = SUITE_CELL_DONE;
 	msg.cell = (struct cell){ .attack = n, .preset = preset };

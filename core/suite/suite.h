@@ -45,6 +45,7 @@ enum suite_step {
 	SUITE_CONTROL,     /* the control of an attack begins */
 	SUITE_CONTROLLED,  /* ... and what it came to: `control_worked`, `text` */
 	SUITE_CELL,        /* a cell begins */
+	SUITE_WAITS,       /* ... and this takes a while before it starts: `text` */
 	SUITE_CELL_DONE,   /* ... and what it came to: `cell` */
 	SUITE_DONE,        /* the last message */
 	SUITE_ERROR,       /* `text`; the last message */

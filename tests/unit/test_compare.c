@@ -163,6 +163,23 @@ static void test_a_column_that_never_ran_says_why(void **state)
 	comparison_free(c);
 }
 
+static void test_what_a_column_waits_for(void **state)
+{
+	struct comparison *c = comparison_new(two);
+	struct event waits = { .type = EVENT_PROGRESS, .progress = { .text = "starting the machine" } },
+		     start = { .type = EVENT_START };
+	(void) state;
+	end(c, 0, VERDICT_OK, 1, 1);
+	comparison_take(c, 1, &waits);
+	assert_string_equal(row_of(c, "verdict")->cell[1], "starting the machine");
+	assert_false(row_of(c, "verdict")->differs); /* it has not come to its verdict */
+	comparison_take(c, 1, &start);
+	assert_null(row_of(c, "verdict")->cell[1]);
+	comparison_take(c, 1, &waits); /* from a recording that was made up */
+	assert_null(row_of(c, "verdict")->cell[1]);
+	comparison_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_output_is_told_from_its_first_other_line),
 		cmocka_unit_test(test_a_flood_is_bounded_and_counted),
 		cmocka_unit_test(test_a_column_that_never_ran_says_why),
+		cmocka_unit_test(test_what_a_column_waits_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

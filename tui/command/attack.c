@@ -319,9 +319,9 @@ static void show_progress(struct session *s, const struct suite_msg *msg)
 
 	if (!look_rewrites(s->look))
 		return;
-	FREE char *raw = xprintf("belljar: %zu of %zu: %s under %s", s->begun,
+	FREE char *raw = xprintf("belljar: %zu of %zu: %s under %s%s%s", s->begun,
 				 s->matrix.manifest->attack_count * (s->matrix.preset_count + 1),
-				 attack_of(s, msg->attack), preset);
+				 attack_of(s, msg->attack), preset, *msg->text ? ": " : "", msg->text);
 	FREE char *line = text_line(raw, strlen(raw), s->look->ascii);
 	fprintf(stderr, "\r\033[K%.*s", (int) text_fit(line, strlen(line), COLUMNS - 1), line);
 	s->shown = true;
@@ -346,6 +346,9 @@ static void take(struct session *s, const struct suite_msg *msg)
 	case SUITE_CONTROL:
 	case SUITE_CELL:
 		s->begun++;
+		show_progress(s, msg);
+		break;
+	case SUITE_WAITS:
 		show_progress(s, msg);
 		break;
 	case SUITE_CELL_DONE:

@@ -112,6 +112,17 @@ static int launch_for(const struct session *s, size_t k, const struct launch *fi
 
 /* ---- running ---- */
 
+static bool show_progress(const struct session *s, size_t k, const char *waits)
+{
+	if (s->q->quiet || !look_rewrites(&s->q->look))
+		return false;
+	FREE char *raw = xprintf("belljar: running under %s (%zu of %zu)%s%s", s->presets[k], k + 1,
+				 strv_len(s->presets), *waits ? ": " : "", waits);
+	FREE char *line = text_line(raw, strlen(raw), s->q->look.ascii);
+	fprintf(stderr, "\r\033[K%.*s", (int) text_fit(line, strlen(line), COLUMNS - 1), line);
+	return true;
+}
+
 static int follow(const struct session *s, size_t k, const struct launch *l, struct err *e)
 {
 	struct run *run;
@@ -126,20 +137,13 @@ static int follow(const struct session *s, size_t k, const struct launch *l, str
 			(void) poll(&p, 1, -1);
 			continue;
 		}
+		if (ev->type == EVENT_PROGRESS)
+			(void) show_progress(s, k, ev->progress.text);
 		comparison_take(s->c, k, ev);
 		event_free(ev);
 	}
 	run_free(run);
 	return 0;
-}
-
-static bool show_progress(const struct session *s, size_t k)
-{
-	if (s->q->quiet || !look_rewrites(&s->q->look))
-		return false;
-	FREE char *name = text_line(s->presets[k], strlen(s->presets[k]), s->q->look.ascii);
-	fprintf(stderr, "\r\033[Kbelljar: running under %s (%zu of %zu)", name, k + 1, strv_len(s->presets));
-	return true;
 }
 
 /* The fault of the request itself ends all; that of one preset is its column. */
@@ -153,7 +157,7 @@ static int run_all(struct session *s, struct err *e)
 	for (size_t k = 0; k < strv_len(s->presets); k++) {
 		struct launch *l = NULL;
 		struct err fault;
-		shown |= show_progress(s, k);
+		shown |= show_progress(s, k, "");
 		r = launch_for(s, k, first, &l, &fault);
 		if (r < 0 && !first) {
 			*e = fault;

@@ -122,6 +122,9 @@ static void take(struct app *app, struct attacks *s, const struct suite_msg *msg
 		s->states[at] = CELL_RUNNING;
 		snprintf(s->progress, sizeof(s->progress), "%s under %s", title,
 			 suite_presets(s->run)[msg->preset]);
+	} else if (msg->step == SUITE_WAITS) {
+		snprintf(s->progress, sizeof(s->progress), "%s under %s: %.100s", title,
+			 suite_presets(s->run)[msg->preset], msg->text);
 	} else if (msg->step == SUITE_CELL_DONE && place_of(s, msg->attack, msg->preset, &at)) {
 		s->states[at] = CELL_KNOWN;
 		s->cells[at] = msg->cell;

@@ -100,7 +100,7 @@ static void take(struct compare *s, size_t column, const struct event *ev)
 
 	comparison_take(s->c, column, ev);
 	s->stale = true;
-	if (ev->t_ns > spark->t_ns)
+	if (ev->t_ns > spark->t_ns || ev->type == EVENT_START) /* what was before had another clock */
 		spark->t_ns = ev->t_ns;
 	if (ev->type == EVENT_METER) {
 		series_add(&spark->cpu, ev->t_ns, ev->meter.cpu_pct < 0 ? SERIES_UNKNOWN : ev->meter.cpu_pct);
