@@ -212,6 +212,7 @@ void guest_verdict(struct supervisor *v, struct event *ev)
 /* Beside what the guest says of itself stands what the host sees of the machine. */
 static void on_meter_told(struct supervisor *v, struct event *ev)
 {
+	meter_read(&v->meter, &v->inst);
 	ev->meter.host_cpu_ns = v->meter.cpu_ns;
 	ev->meter.host_memory = v->meter.memory;
 	v->meter_told.cpu_ns = ev->meter.cpu_ns;

@@ -132,6 +132,7 @@ static void on_frame(void *arg)
 	if (!app->dirty)
 		return;
 	app_draw(app);
+	ready_follow(app);
 	app->last_frame_ns = now_ns();
 	if (curses_draw(app->term, &app->grid) == -EAGAIN)
 		app_dirty(
@@ -400,6 +401,7 @@ static void app_done(struct app *app)
 {
 	/* The run first: its limits hold without us, but nothing may outlive us. The terminal is given
 	 * back last, so that the shell's prompt means that all is over. */
+	run_keep_ready(NULL);
 	app->run = run_free(app->run);
 	close_fd(&app->send_fd);
 	for (int i = 0; i < VIEW_MAX; i++)

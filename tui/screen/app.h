@@ -106,6 +106,12 @@ struct intake { /* code that arrives on standard input */
 	struct buf bytes;
 };
 
+struct ready_for { /* what a run is kept ready for */
+	const struct policy *policy;
+	const struct language *language;
+	bool tty, busy;
+};
+
 struct app {
 	struct loop *loop;
 	struct curses *term; /* NULL: drawn without a terminal */
@@ -116,7 +122,7 @@ struct app {
 	uint32_t last_key; /* 0: none yet */
 	int help_top;
 	int status, signo; /* exit status; the signal that ended us */
-	int frame_timer, tick_timer;
+	int frame_timer, tick_timer, ready_timer;
 	uint64_t frame_ns, last_frame_ns;
 
 	const struct view *view, *last_view;
@@ -130,6 +136,7 @@ struct app {
 	bool said_warning;
 
 	struct draft draft;
+	struct ready_for ready_for;
 	struct intake intake;
 	struct watch watch;
 	struct run *run;           /* NULL: none lives */
@@ -193,6 +200,9 @@ extern const struct action ask_actions[];
 const struct asked *app_asked(const struct app *app); /* NULL: none */
 bool ask_key(struct app *app, uint32_t key);          /* false: not one of its keys */
 void ask_draw(struct app *app, const struct pane *row);
+
+/* ready.c: each frame: whether another run is to be kept ready than before. */
+void ready_follow(struct app *app);
 
 /* send.c: lines for a run that has a terminal. send_open: where the next run gets one, what the launch needs for it. */
 extern const struct action send_actions[];
