@@ -21,6 +21,8 @@
 #define UNREAD_MAX     (CODE_MAX + (1u << 20)) /* of what we have to say, where the guest does not read */
 #define LAST_READS     64                      /* more than its socket holds */
 #define LAST_OUTPUT_NS (5 * NS_PER_S) /* for what was printed to arrive, once the target's end was told */
+#define LAST_FILES_NS  (20 * NS_PER_S) /* the same for files, and a second for each so many bytes that came */
+#define FILES_RATE     (4u << 20)
 #define INPUT_CHUNK    (32u << 10)
 #define CPU_SLACK_NS   (2 * NS_PER_S) /* what a machine uses besides what runs in it */
 
@@ -33,19 +35,12 @@ struct guest {
 	struct event *exit; /* as it told it; NULL: not yet */
 	struct inside_streams printed;
 	uint64_t come;      /* bytes, at the last look */
-	bool printed_told, ending, awaited;
+	uint64_t awaited_ns; /* since when; 0: its end was not told */
+	bool printed_told, ending;
 	char broken[160]; /* how it broke the protocol; "": it did not */
 	struct buf input; /* frames for its data port, sent up to input_sent */
 	size_t input_sent;
 	int stdin_fd;     /* -1: at its end */
-};
-
-/* What a verdict from inside may be: the rest is for the host to say. */
-static const bool may_judge[VERDICT_MAX] = {
-	[VERDICT_OK] = true,	    [VERDICT_FAILED] = true,	  [VERDICT_SIGNALLED] = true,
-	[VERDICT_CPU_TIME] = true,  [VERDICT_MEMORY] = true,	  [VERDICT_PROCESSES] = true,
-	[VERDICT_WRITE_SPACE] = true, [VERDICT_POLICY] = true,	  [VERDICT_CANCELLED] = true,
-	[VERDICT_LOST] = true,	    [VERDICT_SETUP_ERROR] = true,
 };
 
 /* ---- the end ---- */
@@ -85,30 +80,48 @@ void guest_printed(struct supervisor *v)
 		machine_end(v);
 }
 
-/* It has told its end, or that it collects; as long as something comes it may go on. */
+static uint64_t rest_ns(const struct supervisor *v)
+{
+	if (!v->launch->output_dir && !v->launch->project_dir)
+		return LAST_OUTPUT_NS;
+	return LAST_FILES_NS + v->inst.spooled / FILES_RATE * NS_PER_S;
+}
+
+/* It has told its end, or that it collects: as long as enough comes it may go on. Its word is all that says so, and the
+ * target's limits are not looked at any more. */
 static void on_last_output(void *arg)
 {
 	struct supervisor *v = arg;
 	struct guest *g = v->guest;
 	uint64_t come = v->output.taken[0] + v->output.taken[1] + v->inst.spooled;
-	if (come == g->come && !v->output.waits)
+	if (g->ending)
+		return;
+	if (v->output.waits) { /* it is we who keep it waiting */
+		g->awaited_ns += LAST_OUTPUT_NS;
+	} else if (come == g->come || now_ns() - g->awaited_ns >= rest_ns(v)) {
+		if (g->exit)
+			supervisor_error(v, "not all came of what the guest says it has printed and collected");
+		else
+			snprintf(g->broken, sizeof(g->broken), "it came to no end after the target's");
 		machine_end(v);
+	}
 	g->come = come;
 }
 
 static void await_rest(struct supervisor *v)
 {
 	struct err e;
-	if (!v->guest->ending && !v->guest->awaited &&
-	    loop_timer(v->loop, LAST_OUTPUT_NS, LAST_OUTPUT_NS, on_last_output, v, &e) < 0)
+	if (v->guest->ending || v->guest->awaited_ns)
+		return;
+	v->guest->awaited_ns = now_ns();
+	if (loop_timer(v->loop, LAST_OUTPUT_NS, LAST_OUTPUT_NS, on_last_output, v, &e) < 0)
 		machine_end(v);
-	v->guest->awaited = true;
 }
 
 static void on_exit_told(struct supervisor *v, struct event *ev)
 {
 	struct guest *g = v->guest;
-	if (!may_judge[ev->exit.verdict] || !g->printed_told || ev->exit.status > 255) {
+	if (!g->printed_told) {
 		event_free(ev);
 		broken(v, "an end that cannot be");
 		return;
@@ -126,7 +139,7 @@ static void on_exit_told(struct supervisor *v, struct event *ev)
 /* From here on its time is not the target's. */
 static void on_ended(struct supervisor *v)
 {
-	if (v->facts.killed_for != VERDICT_NONE || v->facts.ended)
+	if (v->guest->awaited_ns || v->facts.killed_for != VERDICT_NONE)
 		return;
 	v->facts.ended = true;
 	v->ended_ns = now_ns();

@@ -454,6 +454,27 @@ static void test_hangs_up_while_it_has_to_wait(void **state)
 	fixture_stop_all(&f);
 }
 
+/* Once the target has ended its limits are not looked at any more: which is no way to go on. */
+static void test_says_that_it_ended_and_goes_on(void **state)
+{
+	static const uint8_t ended[] = { 2, 0, 0, 0, INSIDE_ENDED, WIRE_VERSION };
+	struct guest_fixture f = { 0 };
+	struct err e;
+	(void) state;
+	assert_int_equal(fixture_start(&f), 0);
+	fixture_say(&f, ended, sizeof(ended));
+	while (!f.stops) {
+		assert_true(loop_once(f.v->loop, 50, &e) >= 0);
+		fixture_say(&f, ended, sizeof(ended));
+		(void) !write(f.far_fd[FAR_STDOUT], ".", 1);
+		fixture_rounds(&f, 1);
+	}
+	struct event ev = fixture_verdict(&f);
+	assert_int_equal(ev.exit.verdict, VERDICT_LOST);
+	assert_non_null(strstr(ev.exit.evidence, "it came to no end"));
+	fixture_stop_all(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_a_flood_that_nobody_reads),
 		cmocka_unit_test(test_a_guest_that_never_reads),
 		cmocka_unit_test(test_hangs_up_while_it_has_to_wait),
+		cmocka_unit_test(test_says_that_it_ended_and_goes_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
