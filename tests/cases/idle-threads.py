@@ -1,6 +1,6 @@
 # case: a thread for each of many cores reserves stacks and touches none of them
 # options: --processes 128 --memory 256M
-# levels: namespaces
+# levels: namespaces microvm
 # want-verdict: ok
 # want-stdout: ^started 48$
 import threading

@@ -1,5 +1,5 @@
 # case: a program that only sleeps uses no CPU time, and is stopped by the clock all the same
-# options: --wall 1s
+# options: --wall 2s
 # want-verdict: wall-time
 # want-status: 124
 # want-stdout: ^tick 0$
