@@ -37,6 +37,7 @@ const char *qmp_restore(int state_fd_number, char *buf, size_t size)
 
 struct qmp {
 	int fd;
+	uint64_t deadline; /* of one reply, however it drips in */
 	char text[LINE_MAX_BYTES];
 	size_t len;
 };
@@ -47,12 +48,15 @@ static int line_read(struct qmp *q, char line[LINE_MAX_BYTES], struct err *e)
 	char *end;
 	while (!(end = memchr(q->text, '\n', q->len))) {
 		struct pollfd p = { .fd = q->fd, .events = POLLIN };
+		const int64_t left = (int64_t) (q->deadline - now_ns()) / (int64_t) NS_PER_MS;
 		if (q->len == sizeof(q->text))
 			return err_say(e, EPROTO, "QEMU's monitor sent a line without end");
-		if (poll(&p, 1, REPLY_LIMIT_MS) == 0)
+		if (left <= 0)
 			return err_say(e, ETIMEDOUT, "QEMU's monitor does not answer");
-		ssize_t n = read(q->fd, q->text + q->len, sizeof(q->text) - q->len);
-		if (n == 0 || (n < 0 && errno != EINTR))
+		if (poll(&p, 1, (int) left) <= 0)
+			continue;
+		ssize_t n = recv(q->fd, q->text + q->len, sizeof(q->text) - q->len, MSG_DONTWAIT);
+		if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
 			return err_say(e, ECHILD, "QEMU's monitor ended");
 		q->len += n < 0 ? 0 : (size_t) n;
 	}
@@ -67,6 +71,7 @@ static int line_read(struct qmp *q, char line[LINE_MAX_BYTES], struct err *e)
 /* The reply to what was said last; greetings and events before it are passed over. */
 static int reply_read(struct qmp *q, char line[LINE_MAX_BYTES], struct err *e)
 {
+	q->deadline = now_ns() + REPLY_LIMIT_MS * NS_PER_MS;
 	for (int k = 0; k < LINES_MAX; k++) {
 		int r = line_read(q, line, e);
 		if (r < 0)
@@ -95,7 +100,8 @@ static int say(struct qmp *q, const char *text, int with_fd, struct err *e)
 		h->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(h), &with_fd, sizeof(int));
 	}
-	if (sendmsg(q->fd, &msg, MSG_NOSIGNAL) != (ssize_t) iov.iov_len)
+	/* What we say is short: where it does not fit, nobody reads. */
+	if (sendmsg(q->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t) iov.iov_len)
 		return err_set(e, errno, "speak to QEMU's monitor");
 	return 0;
 }

@@ -38,6 +38,7 @@ struct talk {
 	uint64_t deadline;
 	char out[OUT_MAX];
 	size_t out_len;
+	bool out_ended;
 };
 
 static int talk_start(struct talk *t, const struct snapshot_want *w, const struct vm_want *want,
@@ -83,7 +84,7 @@ static int talk_wait(struct talk *t, struct err *e)
 	const bool more = t->vm.hello_sent < t->want->hello_len;
 	struct pollfd p[] = {
 		{ .fd = t->vm.port_fd[VM_CONTROL], .events = (short) (POLLIN | (more ? POLLOUT : 0)) },
-		{ .fd = t->vm.port_fd[VM_STDOUT], .events = POLLIN },
+		{ .fd = t->out_ended ? -1 : t->vm.port_fd[VM_STDOUT], .events = POLLIN },
 	};
 	int64_t left = (int64_t) (t->deadline - now_ns()) / (int64_t) NS_PER_MS;
 	if (left <= 0)
@@ -92,8 +93,8 @@ static int talk_wait(struct talk *t, struct err *e)
 		return err_set(e, errno, "wait for the machine");
 	if (p[0].revents & POLLOUT)
 		talk_say(t);
-	if (p[1].revents)
-		(void) talk_out(t);
+	if (p[1].revents && !talk_out(t)) /* its end would be told again and again */
+		t->out_ended = (p[1].revents & (POLLHUP | POLLERR)) != 0;
 	if (!(p[0].revents & ~POLLOUT))
 		return 0;
 	ssize_t n = wire_stream_read(&t->frames, t->vm.port_fd[VM_CONTROL]);

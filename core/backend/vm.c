@@ -286,8 +286,9 @@ int vm_words(int fd, struct err *e)
 	size_t len = 0;
 	ssize_t n;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
+	const uint64_t deadline = now_ns() + WORDS_LATE_MS * NS_PER_MS;
 	/* Its last words and the end of the pipe come within moments of each other. */
-	while (len < sizeof(words) && poll(&p, 1, WORDS_LATE_MS) > 0 &&
+	while (len < sizeof(words) && now_ns() < deadline && poll(&p, 1, WORDS_LATE_MS) > 0 &&
 	       (n = read(fd, words + len, sizeof(words) - len)) > 0)
 		len += (size_t) n;
 	while (len > 0 && words[len - 1] == '\n')

@@ -86,7 +86,7 @@ static const char calls[] =
 	"dup dup2 dup3 "
 	"ioctl fstat stat lstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink "
 	"readlinkat getcwd "
-	"getdents64 fdatasync fsync ftruncate fallocate fadvise64 flock pipe2 "
+	"getdents64 fdatasync fsync ftruncate fallocate fadvise64 pipe2 "
 	/* memory */
 	"brk mmap munmap mprotect mremap madvise msync membarrier "
 	/* threads; of processes it can make copies of itself alone, as nothing can be executed once it has started */

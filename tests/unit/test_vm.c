@@ -156,9 +156,28 @@ static void test_hostile(void **state)
 	buf_done(&events);
 }
 
+/* It has stopped reading: what it is told finds no room, and is not waited for. */
+static void test_a_monitor_that_never_reads(void **state)
+{
+	static const char much[4096];
+	struct err e = { 0 };
+	int p[2];
+	(void) state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p), 0);
+	while (send(p[0], much, sizeof(much), MSG_DONTWAIT) > 0)
+		;
+	while (send(p[0], much, 1, MSG_DONTWAIT) > 0)
+		;
+	assert_true(qmp_save(p[0], 0, &e) < 0);
+	assert_int_equal(e.code, EAGAIN);
+	close(p[0]);
+	close(p[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_monitor_that_never_reads),
 		cmocka_unit_test(test_boot_and_restore_are_one_machine),
 		cmocka_unit_test(test_kernel_words),
 		cmocka_unit_test(test_no_network),
