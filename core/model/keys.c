@@ -124,16 +124,17 @@ static int name_set(struct policy *p, const struct preset_key *k, const char *va
 }
 
 /* Those that this format knows; whether this version has one is the table of backends' to say. */
+static const char *const backends[] = { "subprocess", "namespaces", "microvm", NULL };
+
 static int backend_set(struct policy *p, const struct preset_key *k, const char *value, struct err *e)
 {
-	static const char *const known[] = { "subprocess", "namespaces", "microvm", NULL };
 	char near[128];
 
-	for (const char *const *name = known; *name != NULL; name++)
+	for (const char *const *name = backends; *name != NULL; name++)
 		if (strcmp(*name, value) == 0)
 			return text_set(p, k, value, e);
 	return err_say(e, EINVAL, "unknown backend '%.64s'%s (there are: subprocess, namespaces, microvm)",
-		       value, ini_nearest(value, known, near, sizeof(near)));
+		       value, ini_nearest(value, backends, near, sizeof(near)));
 }
 
 /* `extends` is followed before any key is taken; here only its form is looked at. */
@@ -415,6 +416,12 @@ const struct preset_key preset_keys[] = {
 	  FIELD(microvm.spare) },
 };
 const size_t preset_key_count = ARRAY_LEN(preset_keys);
+
+bool key_counts(const struct policy *p, const struct preset_key *k)
+{
+	char *const own[] = { p->backend, NULL };
+	return !strv_has((char *const *) backends, k->section) || strv_has(own, k->section);
+}
 
 const struct preset_key *key_find(const char *section, const char *name, struct err *e)
 {

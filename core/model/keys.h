@@ -42,5 +42,7 @@ const struct preset_key *key_find(const char *section, const char *name, struct 
 int key_section_check(const char *section, struct err *e);
 /* key_means: the phrase of a key, of limits too. */
 const char *key_means(const struct preset_key *k);
+/* key_counts: false for a key in a section that is named after a backend, where the policy's is another one. */
+bool key_counts(const struct policy *p, const struct preset_key *k);
 /* key_value_means: what the key's present value means; NULL where the value speaks for itself. */
 const char *key_value_means(const struct policy *p, const struct preset_key *k);

@@ -61,14 +61,21 @@ static const char *const action_words[] = {
 	[SYSCALL_ABSENT] = "absent",
 };
 
+/* Nothing where it is another level's. */
+static void value_show(const struct policy *p, const struct preset_key *k, struct buf *out)
+{
+	if (key_counts(p, k))
+		k->show(p, k, out);
+}
+
 /* One line: the key, its value, and what that means. */
 static void key_line(const struct policy *p, const struct preset_key *k, struct buf *out)
 {
 	struct buf value = { 0 };
-	const char *value_means = key_value_means(p, k);
+	const char *value_means = key_counts(p, k) ? key_value_means(p, k) : NULL;
 	FREE char *name = xprintf("%s.%s", k->section, k->name);
 
-	k->show(p, k, &value);
+	value_show(p, k, &value);
 	buf_printf(out, "%-24s %-12s  %s%s%s\n", name, value.len > 0 ? value.data : "-", key_means(k),
 		   value_means != NULL ? ": " : "", value_means != NULL ? value_means : "");
 	buf_done(&value);
@@ -124,7 +131,7 @@ void policy_describe(const struct policy *p, struct buf *out)
 	buf_printf(out, "%s: %s\n", p->name, p->summary);
 	buf_printf(out, "%-24s %s\n", "file", p->file);
 	for (size_t i = 0; i < preset_key_count; i++)
-		if (!preset_keys[i].label)
+		if (!preset_keys[i].label && key_counts(p, &preset_keys[i]))
 			key_line(p, &preset_keys[i], out);
 	syscalls_describe(p, out);
 }
@@ -136,8 +143,8 @@ static int key_diff(const struct policy *a, const struct policy *b, const struct
 	struct buf was = { 0 }, is = { 0 };
 	int lines = 0;
 
-	k->show(a, k, &was);
-	k->show(b, k, &is);
+	value_show(a, k, &was);
+	value_show(b, k, &is);
 	if (was.len != is.len || (was.len > 0 && memcmp(was.data, is.data, was.len) != 0)) {
 		buf_str(out, "- ");
 		key_line(a, k, out);

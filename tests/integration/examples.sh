@@ -56,12 +56,14 @@ try_all() { # WHERE FOLDER
 	is "$where, classroom: what it printed" "$text" 'the sum of the odd numbers below ten is'
 	like "$where, classroom: verdict" "$told" '^belljar: (cpu|wall)-time: limit [25] s' # the latter on a busy machine
 
-	try research/analyse.py
-	is "$where, research: verdict" "$status $(grep -o '^belljar: ok in' <<<"$told")" '0 belljar: ok in'
-	like "$where, research: an outlier" "$text" '^station-b: 6 days, median 10\.00, outliers \[30\.5\]$'
-	like "$where, research: the data were not written to" "$text" '^the data set is as it was: Read-only file system$'
-	is "$where, research: one file came out" "$(find results -mindepth 1)" results/summary.json
-	is "$where, research: the result" "$(json '[o["station-a"]["median"], o["station-b"]["outliers"]]' results/summary.json)" '[12.15, [30.5]]'
+	if here microvm "$where, research"; then
+		try research/analyse.py
+		is "$where, research: verdict" "$status $(grep -o '^belljar: ok in' <<<"$told")" '0 belljar: ok in'
+		like "$where, research: an outlier" "$text" '^station-b: 6 days, median 10\.00, outliers \[30\.5\]$'
+		like "$where, research: the data were not written to" "$text" '^the data set is as it was: Read-only file system$'
+		is "$where, research: one file came out" "$(find results -mindepth 1)" results/summary.json
+		is "$where, research: the result" "$(json '[o["station-a"]["median"], o["station-b"]["outliers"]]' results/summary.json)" '[12.15, [30.5]]'
+	fi
 
 	try agent-tool.py
 	is "$where, agent-tool: status" "$status $told" '0 '

@@ -297,6 +297,29 @@ static void test_describe_and_diff(void **state)
 	policy_free(b);
 }
 
+/* What is another level's to do is not said of a preset, and parts it from one of that level. */
+static void test_keys_of_another_level(void **state)
+{
+	struct buf out = { 0 };
+
+	(void) state;
+	files_write("presets/x.ini", "[preset]\nextends = whole\nbackend = microvm\n");
+	struct policy *a = loads("whole"), *b = loads("x");
+	policy_describe(a, &out);
+	assert_null(strstr(out.data, "microvm."));
+	buf_done(&out);
+	policy_describe(b, &out);
+	assert_non_null(strstr(out.data, "microvm.accel            auto "));
+	buf_done(&out);
+	assert_true(policy_diff(a, b, &out) > 0);
+	assert_non_null(
+		strstr(out.data, "- microvm.accel            -             how the virtual machine runs\n"));
+	assert_non_null(strstr(out.data, "+ microvm.accel            auto "));
+	buf_done(&out);
+	policy_free(a);
+	policy_free(b);
+}
+
 /* The table is whole: each row says what may stand for a value and what it means, and no key is there
  * twice. */
 static void test_keys_table(void **state)
@@ -408,6 +431,7 @@ int main(void)
 		with_files(test_check_tells_all),
 		with_files(test_lost_parent_is_one_fault),
 		with_files(test_describe_and_diff),
+		with_files(test_keys_of_another_level),
 		cmocka_unit_test(test_keys_table),
 		with_shipped(test_shipped),
 		with_shipped(test_shipped_levels),
