@@ -177,7 +177,9 @@ static const struct {
 	unsigned watch;
 	uint32_t answer;
 } cases[] = {
+	{ SYS_exit_group, { 0 }, WATCH_WRITING, ALLOW },
 	{ SYS_open, { 0, O_RDONLY | O_CLOEXEC }, WATCH_WRITING, ALLOW },
+	{ SYS_open, { 0, O_WRONLY }, WATCH_EXIT, ALLOW },
 	{ SYS_open, { 0, O_WRONLY }, WATCH_WRITING, NOTIFY },
 	{ SYS_open, { 0, O_RDWR }, 0, ALLOW },
 	{ SYS_openat, { 3, 0, O_RDONLY | O_DIRECTORY }, WATCH_WRITING, ALLOW },

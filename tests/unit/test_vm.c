@@ -64,6 +64,7 @@ static void test_kernel_words(void **state)
 	char **a = vm_argv(&boot, "qemu"), **b = vm_argv(&kvm, "qemu");
 	assert_non_null(strstr(after(a, "-append"), " tsc_early_khz=2600000 "));
 	assert_non_null(strstr(after(a, "-append"), " mitigations=off"));
+	assert_non_null(strstr(after(a, "-append"), " panic=-1 reboot=t "));
 	assert_null(strstr(after(b, "-append"), "mitigations"));
 	assert_string_equal(after(b, "-accel"), "kvm");
 	assert_string_equal(after(a, "-m"), "160M");
