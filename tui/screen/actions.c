@@ -146,16 +146,19 @@ void app_nothing_runs(struct app *app)
 
 static void stop(struct app *app, const char *argument)
 {
+	static const char waits[] = "Stopping: it ends as soon as what it waits for is done.";
 	(void) argument;
 	if (!app->run) {
 		app_nothing_runs(app);
 	} else if (app->stopping) {
 		(void) run_stop(app->run, 0);
-		app_say(app, "Killed.");
+		app_say(app, "%s", app->watch.started ? "Killed." : waits);
 	} else {
 		(void) run_stop(app->run, GRACE_NS);
 		app->stopping = true;
-		app_say(app, "Stopping: SIGTERM now, SIGKILL in 2 s. ^C again kills at once.");
+		app_say(app, "%s",
+			app->watch.started ? "Stopping: SIGTERM now, SIGKILL in 2 s. ^C again kills at once."
+					   : waits);
 	}
 }
 
