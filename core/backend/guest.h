@@ -18,6 +18,8 @@ struct err;
 struct launch;
 
 void progress_step(const struct progress *to, const char *what); /* accepts NULL */
+/* progress_check: -ECANCELED where nobody wants it any more, to be asked ten times a second. Accepts NULL. */
+int progress_check(const struct progress *to, struct err *e);
 
 /* ---- guest_parts.c: what `make` built and unpacked (.ci/guest-kernel: the kernel) ---- */
 

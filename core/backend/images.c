@@ -9,6 +9,7 @@
 
 #include "core/base/base.h"
 
+#include <errno.h>
 #include <string.h>
 
 extern const struct backend backend_microvm;
@@ -17,6 +18,11 @@ void progress_step(const struct progress *to, const char *what)
 {
 	if (to && to->step)
 		to->step(to->arg, what);
+}
+
+int progress_check(const struct progress *to, struct err *e)
+{
+	return to && to->stopped && to->stopped(to->arg) ? err_say(e, ECANCELED, "stopped while it was made ready") : 0;
 }
 
 int images_list(struct image_entry **ret, size_t *ret_count, char **ret_where, struct err *e)

@@ -4,7 +4,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct progress {
 	void (*step)(void *arg, const char *what); /* "packing the root image", in words for a person; NULL: nobody listens */
+	bool (*stopped)(void *arg); /* whether nobody wants it any more; NULL: somebody does */
 	void *arg;
 };

@@ -23,6 +23,7 @@
 #define OUT_MAX     4096 /* of what a trial prints */
 #define BOOT_S      60   /* under emulation two seconds, on a busy machine ten times that */
 #define BOOT_KVM_S  3    /* where it works, a tenth of that; where it hangs, it burns a core */
+#define LOOK_MS     100  /* between two looks at whether it is still wanted */
 #define OUT_LATE_MS 1000 /* what was printed may come behind the word that all is over: they are two ports */
 
 enum snapshot_file { FILE_RAM, FILE_STATE, FILE_READY, FILE_MAX };
@@ -34,6 +35,7 @@ struct talk {
 	struct instance inst;
 	struct vm vm;
 	const struct vm_want *want;
+	const struct progress *progress;
 	struct wire_stream frames;
 	uint64_t deadline;
 	char out[OUT_MAX];
@@ -44,7 +46,7 @@ struct talk {
 static int talk_start(struct talk *t, const struct snapshot_want *w, const struct vm_want *want,
 		      struct err *e)
 {
-	*t = (struct talk){ .want = want };
+	*t = (struct talk){ .want = want, .progress = w->progress };
 	t->deadline = now_ns() + (w->accel == ACCEL_KVM ? BOOT_KVM_S : BOOT_S) * NS_PER_S;
 	instance_init(&t->inst, NULL, w->launch);
 	return vm_start(&t->inst, want, &t->vm, e);
@@ -89,8 +91,10 @@ static int talk_wait(struct talk *t, struct err *e)
 	int64_t left = (int64_t) (t->deadline - now_ns()) / (int64_t) NS_PER_MS;
 	if (left <= 0)
 		return err_say(e, ETIMEDOUT, "the machine does not answer");
-	if (poll(p, 2, (int) left) < 0 && errno != EINTR)
-		return err_set(e, errno, "wait for the machine");
+	if (poll(p, 2, left < LOOK_MS ? (int) left : LOOK_MS) < 0)
+		return errno == EINTR ? 0 : err_set(e, errno, "wait for the machine");
+	if (progress_check(t->progress, e) < 0)
+		return -ECANCELED;
 	if (p[0].revents & POLLOUT)
 		talk_say(t);
 	if (p[1].revents && !talk_out(t)) /* its end would be told again and again */
@@ -244,12 +248,6 @@ static int try_once(const struct making *mk, struct err *e)
 	return r;
 }
 
-static void tell(const struct snapshot_want *w, const char *what)
-{
-	if (w->progress && w->progress->step)
-		w->progress->step(w->progress->arg, what);
-}
-
 /* What a guest under KVM does not do here, it will not do the next time: nothing else is known to be wrong with it. */
 static int kvm_refuse(const struct err *why, struct err *e)
 {
@@ -262,10 +260,10 @@ static int snapshot_make(void *arg, int dirfd, const char *path, struct err *e)
 {
 	struct making mk = { .want = arg, .dirfd = dirfd };
 	(void) path;
-	tell(mk.want, "starting the machine");
+	progress_step(mk.want->progress, "starting the machine");
 	int r = boot_and_save(&mk, e);
 	if (r >= 0) {
-		tell(mk.want, "trying the snapshot");
+		progress_step(mk.want->progress, "trying the snapshot");
 		r = try_once(&mk, e);
 	}
 	return r == -ETIMEDOUT && mk.want->accel == ACCEL_KVM ? kvm_refuse(e, e) : r;

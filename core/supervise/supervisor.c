@@ -326,7 +326,7 @@ int supervisor_begin(struct supervisor *v, struct err *e)
 	if (!v->launch->spare && (r = record_begin(v, e)) < 0)
 		return r;
 	instance_init(&v->inst, b, v->launch);
-	v->inst.progress = (struct progress){ on_progress, v };
+	v->inst.progress = (struct progress){ on_progress, supervisor_given_up, v };
 	if ((r = b->start(v->launch, &v->inst, e)) < 0)
 		return r;
 	/* From here on nothing of ours can be read by a process of the same user that the target might be. Not before:
@@ -560,6 +560,15 @@ int supervisor_round(struct supervisor *v)
 	return reap_children(v);
 }
 
+static void start_failed(struct supervisor *v, const struct err *e)
+{
+	if (v->facts.killed_for != VERDICT_NONE)
+		return; /* it was given up */
+	v->facts.setup_code = e->code ? e->code : EIO;
+	v->facts.exec_failed = v->inst.program_missing;
+	snprintf(v->facts.setup_text, sizeof(v->facts.setup_text), "%s", e->text);
+}
+
 _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 {
 	struct supervisor *v = xcalloc(1, sizeof(*v));
@@ -572,9 +581,7 @@ _Noreturn void supervisor_main(const struct launch *l, int wire_fd)
 	v->feed.terse = l->terse;
 	v->facts.tasks_at_end = v->facts.rlimit_cpu_ns = UNKNOWN_U64;
 	if (start(v, &e) < 0) {
-		v->facts.setup_code = e.code ? e.code : EIO;
-		v->facts.exec_failed = v->inst.program_missing;
-		snprintf(v->facts.setup_text, sizeof(v->facts.setup_text), "%s", e.text);
+		start_failed(v, &e);
 	} else {
 		v->started = true;
 		if (v->inst.tty_fd < 0 && !v->guest)

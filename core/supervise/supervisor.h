@@ -359,6 +359,7 @@ void supervisor_verb(struct supervisor *v, const struct verb_msg *m);
 void supervisor_error(struct supervisor *v, const char *text); /* an event that says so */
 void supervisor_kill(struct supervisor *v, enum verdict why);
 void supervisor_cancel(struct supervisor *v, const char *by);
+bool supervisor_given_up(void *v); /* before there is a loop: a stop, or a front end that left, cancels the start */
 /* supervisor_canary: an alert when a planted word stands in these bytes; each file once for each `where`. */
 void supervisor_canary(struct supervisor *v, const char *where, const char *bytes, size_t len);
 void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt,

@@ -4,9 +4,12 @@
  */
 #include "core/supervise/supervisor.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt,
 		      ...)
@@ -89,6 +92,32 @@ static void stop_by_person(struct supervisor *v, uint64_t grace_ns)
 	if (v->inst.backend->stop(&v->inst, false, &e) < 0 ||
 	    loop_timer(v->loop, grace_ns, 0, on_grace_over, v, &e) < 0)
 		supervisor_kill(v, VERDICT_CANCELLED);
+}
+
+/* What else was said waits for the loop. */
+bool supervisor_given_up(void *arg)
+{
+	struct supervisor *v = arg;
+	struct pollfd p = { .fd = v->feed.wire_fd, .events = POLLIN };
+	uint8_t first[64];
+	sigset_t pending;
+	struct verb_msg m;
+	struct err e;
+	if (v->facts.killed_for != VERDICT_NONE)
+		return true;
+	if (sigpending(&pending) == 0 &&
+	    (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1)) {
+		v->facts.cancelled_by = "a signal to the supervisor";
+	} else if (poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLERR))) {
+		v->facts.cancelled_by = "the end of its front end";
+	} else {
+		ssize_t n = recv(p.fd, first, sizeof(first), MSG_PEEK | MSG_DONTWAIT);
+		if (n <= 0 || verb_decode(first, (size_t) n, &m, &e) < 0 || m.verb != VERB_STOP)
+			return false;
+	}
+	v->facts.killed_for = VERDICT_CANCELLED;
+	v->facts.killed_at_ns = now_ns() - v->feed.start_ns;
+	return true;
 }
 
 void supervisor_error(struct supervisor *v, const char *text)
