@@ -104,7 +104,8 @@ static int root_enter(struct err *e)
 		if (mount(kept[k], to, NULL, MS_MOVE, NULL) < 0)
 			return err_set(e, errno, "move %s", kept[k]);
 	}
-	if (chdir("/root") < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 || chdir("/") < 0)
+	if (chdir("/root") < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||
+	    chdir("/") < 0)
 		return err_set(e, errno, "enter the root image");
 	return 0;
 }
@@ -115,16 +116,20 @@ static int places_make(struct err *e)
 	if ((r = mount_at("tmpfs", "/run", MS_NODEV | MS_NOSUID, "mode=0755", e)) < 0 ||
 	    (r = mount_at("tmpfs", "/tmp", MS_NODEV | MS_NOSUID, "mode=1777", e)) < 0 ||
 	    (r = mount_at("tmpfs", "/mnt", MS_NODEV | MS_NOSUID, "mode=0755", e)) < 0 ||
-	    (r = mount_at("devpts", "/dev/pts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0600", e)) < 0)
+	    (r = mount_at("devpts", "/dev/pts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0600",
+			  e)) < 0)
 		return r;
 	(void) mkdir("/mnt/data", 0755);
-	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? err_set(e, errno, "part the mounts") : 0;
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? err_set(e, errno, "part the mounts")
+								     : 0;
 }
 
 static int groups_make(struct err *e)
 {
 	int r = mount_at("cgroup2", "/sys/fs/cgroup", MS_NODEV | MS_NOSUID | MS_NOEXEC, NULL, e);
-	return r < 0 ? r : file_write_str(AT_FDCWD, "/sys/fs/cgroup/cgroup.subtree_control", "+memory +pids +cpu", e);
+	return r < 0 ? r
+		     : file_write_str(AT_FDCWD, "/sys/fs/cgroup/cgroup.subtree_control", "+memory +pids +cpu",
+				      e);
 }
 
 /* The machine's memory is little, and what counts is what the target's group holds of it: a mapping that is never touched

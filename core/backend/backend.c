@@ -21,6 +21,7 @@ int backend_find(const char *name, const struct backend **ret, struct err *e)
 			return 0;
 		}
 	return err_say(e, ENOENT,
-		       "backend '%s' is not in this version of belljar; there are: subprocess, namespaces, microvm",
+		       "backend '%s' is not in this version of belljar; "
+		       "there are: subprocess, namespaces, microvm",
 		       name);
 }

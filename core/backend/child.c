@@ -402,11 +402,10 @@ int child_end(struct instance *i)
 void instance_done(struct instance *i)
 {
 	i->cgroup = cgroup_remove(i->cgroup);
-	int *const fds[] = { &i->pidfd,        &i->in_fd,       &i->out_fd,       &i->err_fd,
-			     &i->tty_fd,       &i->notify_fd,   &i->sync_fd,      &i->proc_dirfd,
-			     &i->guest_fd,     &i->data_fd,     &i->spool_fd,
-			     &i->root_dirfd,   &i->space_dirfd, &i->output_dirfd, &i->upper_dirfd,
-			     &i->project_dirfd };
+	int *const fds[] = { &i->pidfd,       &i->in_fd,        &i->out_fd,      &i->err_fd,
+			     &i->tty_fd,      &i->notify_fd,    &i->sync_fd,     &i->proc_dirfd,
+			     &i->guest_fd,    &i->data_fd,      &i->spool_fd,    &i->root_dirfd,
+			     &i->space_dirfd, &i->output_dirfd, &i->upper_dirfd, &i->project_dirfd };
 	for (size_t k = 0; k < ARRAY_LEN(fds); k++)
 		close_fd(fds[k]);
 	i->told = event_free(i->told);

@@ -88,7 +88,8 @@ static void on_skipped(void *arg, const char *path, const char *why)
 	to->passed_over(to->arg, what, 1, why);
 }
 
-int collect_send(struct instance *i, const struct launch *l, const struct collector *to, struct sending *s, struct err *e)
+int collect_send(struct instance *i, const struct launch *l, const struct collector *to, struct sending *s,
+		 struct err *e)
 {
 	struct stage_set taken = { 0 };
 	struct stage_send_want want = { .to_fd = s->fd, .skipped = on_skipped, .arg = (void *) to };

@@ -22,7 +22,9 @@ void progress_step(const struct progress *to, const char *what)
 
 int progress_check(const struct progress *to, struct err *e)
 {
-	return to && to->stopped && to->stopped(to->arg) ? err_say(e, ECANCELED, "stopped while it was made ready") : 0;
+	return to && to->stopped && to->stopped(to->arg)
+		       ? err_say(e, ECANCELED, "stopped while it was made ready")
+		       : 0;
 }
 
 int images_list(struct image_entry **ret, size_t *ret_count, char **ret_where, struct err *e)
@@ -44,7 +46,8 @@ static int ready(const struct policy *p, const char *language, const struct prog
 	l->language = language ? language_by_name(language) : NULL;
 	microvm_init(m, l);
 	/* At another level the same disks may be wanted, for a preset that is to become one of a machine. */
-	int r = strcmp(p->backend, backend_microvm.name) == 0 ? microvm_ready(m, l, to, e) : microvm_images(m, l, to, e);
+	int r = strcmp(p->backend, backend_microvm.name) == 0 ? microvm_ready(m, l, to, e)
+							      : microvm_images(m, l, to, e);
 	microvm_free(m);
 	l->policy = NULL;
 	launch_free(l);

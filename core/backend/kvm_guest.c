@@ -98,7 +98,8 @@ static void memory_fill(uint8_t *memory)
 
 static int cpu_make(struct guest *g, struct err *e)
 {
-	FREE struct kvm_cpuid2 *can = xcalloc(1, sizeof(*can) + CPUID_MAX * sizeof(can->entries[0]));
+	FREE struct kvm_cpuid2 *can =
+		xcalloc(1, sizeof(struct kvm_cpuid2) + CPUID_MAX * sizeof(struct kvm_cpuid_entry2));
 	int size = ioctl(g->kvm_fd, KVM_GET_VCPU_MMAP_SIZE, 0);
 
 	if (size < (int) sizeof(*g->run))

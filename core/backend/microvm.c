@@ -30,7 +30,8 @@ static char *input_dest(const struct launch *l, size_t k, bool folder)
 	const char *base = strrchr(b->source, '/');
 	if (b->dest)
 		return xstrdup(b->dest);
-	return l->input_count == 1 && folder ? xstrdup("/data") : xprintf("/data/%s", base ? base + 1 : b->source);
+	return l->input_count == 1 && folder ? xstrdup("/data")
+					     : xprintf("/data/%s", base ? base + 1 : b->source);
 }
 
 static void go_inputs(const struct launch *l, struct inside_go *go)
@@ -117,7 +118,8 @@ static void layers_say(struct instance *i)
 	const struct microvm *m = i->priv;
 	for (size_t k = 0; k < i->told->start.layer_count && i->layer_count + 2 < INSTANCE_LAYERS; k++)
 		i->layers[i->layer_count++] = i->told->start.layers[k];
-	instance_layer(i, "vm", STATE_ON, m->accel == ACCEL_KVM ? "KVM ran it" : "QEMU's own emulation ran it",
+	instance_layer(i, "vm", STATE_ON,
+		       m->accel == ACCEL_KVM ? "KVM ran it" : "QEMU's own emulation ran it",
 		       "kernel %s of its own; the layers above stand in it. %s", m->parts.release,
 		       m->accel == ACCEL_KVM
 			       ? "Under KVM"
@@ -135,10 +137,11 @@ static int vmm_verify(struct instance *i, struct err *e)
 	    !strstr(status, "\nCapEff:\t0000000000000000") || !strstr(status, "\nCapPrm:\t0000000000000000"))
 		return err_say(e, EPROTO,
 			       "QEMU is not confined as it was told to be: /proc/PID/status says otherwise");
-	instance_layer(i, "vm-process", STATE_ON, "Seccomp: 2, NoNewPrivs: 1, CapEff: 0 in /proc",
-		       "QEMU itself, on this host: own user, mount, pid, net, ipc and uts namespaces, no /proc, /sys or "
-		       "/dev, its own sandbox and ours, nothing that it may open for writing%s",
-		       i->cgroup ? ", a control group" : "; no control group to be had");
+	instance_layer(
+		i, "vm-process", STATE_ON, "Seccomp: 2, NoNewPrivs: 1, CapEff: 0 in /proc",
+		"QEMU itself, on this host: own user, mount, pid, net, ipc and uts namespaces, "
+		"no /proc, /sys or /dev, its own sandbox and ours, nothing that it may open for writing%s",
+		i->cgroup ? ", a control group" : "; no control group to be had");
 	return 0;
 }
 
@@ -283,7 +286,8 @@ static int microvm_stop(struct instance *i, bool force, struct err *e)
 	return 0;
 }
 
-static int microvm_collect(struct instance *i, const struct launch *l, const struct collector *to, struct err *e)
+static int microvm_collect(struct instance *i, const struct launch *l, const struct collector *to,
+			   struct err *e)
 {
 	return collect_received(i, l, to, e);
 }

@@ -81,9 +81,11 @@ static int policy_check(const struct policy *p, struct err *e)
 {
 	if (p->network != NETWORK_NONE)
 		return err_say(e, ENOTSUP,
-			       "network = host: a microVM has no network card; say policy = none, or take `namespaces`");
+			       "network = host: a microVM has no network card; say policy = none, or take "
+			       "`namespaces`");
 	if (p->limit[LIMIT_MEMORY] == UNLIMITED || p->limit[LIMIT_MEMORY] > GUEST_MOST)
-		return err_say(e, EINVAL, "memory: a microVM needs a size, of at most 64G; say memory = 256M");
+		return err_say(e, EINVAL,
+			       "memory: a microVM needs a size, of at most 64G; say memory = 256M");
 	return 0;
 }
 

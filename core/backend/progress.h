@@ -7,7 +7,9 @@
 #include <stdbool.h>
 
 struct progress {
-	void (*step)(void *arg, const char *what); /* "packing the root image", in words for a person; NULL: nobody listens */
-	bool (*stopped)(void *arg); /* whether nobody wants it any more; NULL: somebody does */
+	/* step: "packing the root image", in words for a person; NULL: nobody listens. */
+	void (*step)(void *arg, const char *what);
+	/* stopped: whether nobody wants it any more; NULL: somebody does. */
+	bool (*stopped)(void *arg);
 	void *arg;
 };

@@ -72,11 +72,11 @@ static int bytes_send(const struct send *s, int fd, uint64_t size, struct err *e
 
 static const char *not_sent(const struct stat *st, const char *path)
 {
-	return strlen(path) > RECORD_PATH_MAX      ? "its path is too long"
-	       : S_ISLNK(st->st_mode)              ? "a symbolic link"
-	       : !S_ISREG(st->st_mode)             ? "neither a file nor a folder"
-	       : st->st_nlink > 1                  ? "it has a second name"
-						   : NULL;
+	return strlen(path) > RECORD_PATH_MAX ? "its path is too long"
+	       : S_ISLNK(st->st_mode)         ? "a symbolic link"
+	       : !S_ISREG(st->st_mode)        ? "neither a file nor a folder"
+	       : st->st_nlink > 1             ? "it has a second name"
+					      : NULL;
 }
 
 static int entry_send(struct send *s, const char *name, struct err *e)
@@ -205,8 +205,8 @@ static int record_receive(int from_fd, int dest_fd, uint64_t *bytes_left)
 		return result;
 	if (r.kind == RECORD_END)
 		return r.path_len || r.size || r.executable || r.zero ? -EPROTO : 1;
-	if ((r.kind != RECORD_FOLDER && r.kind != RECORD_FILE) || r.path_len == 0 || r.path_len > RECORD_PATH_MAX ||
-	    r.zero || r.executable > 1 || (r.kind == RECORD_FOLDER && r.size))
+	if ((r.kind != RECORD_FOLDER && r.kind != RECORD_FILE) || r.path_len == 0 ||
+	    r.path_len > RECORD_PATH_MAX || r.zero || r.executable > 1 || (r.kind == RECORD_FOLDER && r.size))
 		return -EPROTO;
 	if (r.size > *bytes_left)
 		return -EFBIG;

@@ -14,15 +14,17 @@
 enum vm_port { VM_CONTROL, VM_STDOUT, VM_STDERR, VM_DATA, VM_PORT_MAX };
 
 struct vm_want {
-	enum accel accel;             /* decided: kvm or tcg */
-	uint64_t memory;              /* bytes of guest RAM, whole MiB */
+	enum accel accel; /* decided: kvm or tcg */
+	uint64_t memory;  /* bytes of guest RAM, whole MiB */
 	uint32_t tsc_khz;
 	const char *vmlinux, *initrd; /* a cold boot; NULL: a restore */
 	int root_fd, data_fd;         /* images, open for reading alone. Borrowed, as all descriptors here */
-	int ram_fd;                   /* boot: for reading and writing, of a machine that will be saved (-1: never); restore:
-				       * for reading, and mapped privately */
-	int state_fd;                 /* restore: for reading, at its beginning */
-	const void *hello;            /* put into the control port before the machine starts; stream bytes, lengths included */
+	/* Boot: for reading and writing, of a machine that will be saved (-1: never). Restore: for reading, and mapped
+	 * privately. */
+	int ram_fd;
+	int state_fd; /* restore: for reading, at its beginning */
+	/* Put into the control port before the machine starts; stream bytes, lengths included. */
+	const void *hello;
 	size_t hello_len;
 };
 
@@ -30,7 +32,8 @@ struct vm {
 	int port_fd[VM_PORT_MAX]; /* our ends, non-blocking */
 	int monitor_fd;           /* QMP; blocking */
 	int words_fd;             /* what QEMU says of itself; for vm_why */
-	size_t hello_sent;        /* less than hello_len where the port's buffer was full: the rest is the caller's to write */
+	/* Less than hello_len where the port's buffer was full: the rest is the caller's to write. */
+	size_t hello_sent;
 };
 
 /*
@@ -95,23 +98,24 @@ struct snapshot_want {
 	uint64_t memory;
 	uint32_t tsc_khz;
 	int root_fd;
-	int data_fd;                   /* an image of inputs that holds none: for the boot and the trial */
+	int data_fd; /* an image of inputs that holds none: for the boot and the trial */
 	const char *initrd;
-	const char *key;               /* SHA-256 in hex over everything that goes into it; the caller's */
-	const char *label;             /* for lists: the preset's name and what waits in it */
-	const void *setup;             /* stream bytes that the agent is to get at boot */
+	const char *key;   /* SHA-256 in hex over everything that goes into it; the caller's */
+	const char *label; /* for lists: the preset's name and what waits in it */
+	const void *setup; /* stream bytes that the agent is to get at boot */
 	size_t setup_len;
-	const void *trial;             /* stream bytes of a first run, for the self-test: it must print trial_out and end well */
+	/* Stream bytes of a first run, for the self-test: it must print trial_out and end well. */
+	const void *trial;
 	size_t trial_len;
 	const char *trial_out;
-	const struct launch *launch;   /* whose limits the confinement of QEMU takes. Borrowed */
+	const struct launch *launch; /* whose limits the confinement of QEMU takes. Borrowed */
 	const struct progress *progress;
 };
 struct snapshot {
-	int ram_fd, state_fd;          /* read-only; while one is open anywhere, the snapshot is in use and stays */
-	void *ready;                   /* the start event's frame, as the agent sent it: guest bytes. Owned */
+	int ram_fd, state_fd; /* read-only; while one is open anywhere, the snapshot is in use and stays */
+	void *ready;          /* the start event's frame, as the agent sent it: guest bytes. Owned */
 	size_t ready_len;
-	bool built;                    /* just now */
+	bool built; /* just now */
 	double build_s;
 };
 /* snapshot_get: from the cache, or made: boot, wait for the start event's frame on the control port, save, restore once

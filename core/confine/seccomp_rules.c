@@ -229,21 +229,20 @@ static const struct {
 	enum seccomp_watch bit;
 	const char *call;
 } watched[] = {
-	{ WATCH_EXIT, "exit_group" },
-	{ WATCH_NETWORK, "socket" }, { WATCH_NETWORK, "connect" },     { WATCH_NETWORK, "bind" },
-	{ WATCH_NETWORK, "listen" }, { WATCH_NETWORK, "accept" },      { WATCH_NETWORK, "accept4" },
-	{ WATCH_NETWORK, "sendto" }, { WATCH_NETWORK, "sendmsg" },     { WATCH_NETWORK, "sendmmsg" },
-	{ WATCH_EXEC, "execve" },    { WATCH_EXEC, "execveat" },       { WATCH_FORK, "clone" },
-	{ WATCH_FORK, "fork" },      { WATCH_FORK, "vfork" },          { WATCH_FILES, "open" },
-	{ WATCH_FILES, "openat" },   { WATCH_FILES, "openat2" },       { WATCH_FILES, "creat" },
-	{ WATCH_FILES, "rename" },   { WATCH_FILES, "renameat" },      { WATCH_FILES, "renameat2" },
-	{ WATCH_FILES, "unlink" },   { WATCH_FILES, "unlinkat" },      { WATCH_FILES, "rmdir" },
-	{ WATCH_FILES, "mkdir" },    { WATCH_FILES, "mkdirat" },       { WATCH_FILES, "link" },
-	{ WATCH_FILES, "linkat" },   { WATCH_FILES, "symlink" },       { WATCH_FILES, "symlinkat" },
-	{ WATCH_FILES, "chmod" },    { WATCH_FILES, "fchmodat" },      { WATCH_FILES, "fchmodat2" },
-	{ WATCH_FILES, "chown" },    { WATCH_FILES, "lchown" },        { WATCH_FILES, "fchownat" },
-	{ WATCH_FILES, "truncate" }, { WATCH_FILES, "mknod" },         { WATCH_FILES, "mknodat" },
-	{ WATCH_MEMORY, "shmget" },  { WATCH_MEMORY, "memfd_create" },
+	{ WATCH_EXIT, "exit_group" },  { WATCH_NETWORK, "socket" }, { WATCH_NETWORK, "connect" },
+	{ WATCH_NETWORK, "bind" },     { WATCH_NETWORK, "listen" }, { WATCH_NETWORK, "accept" },
+	{ WATCH_NETWORK, "accept4" },  { WATCH_NETWORK, "sendto" }, { WATCH_NETWORK, "sendmsg" },
+	{ WATCH_NETWORK, "sendmmsg" }, { WATCH_EXEC, "execve" },    { WATCH_EXEC, "execveat" },
+	{ WATCH_FORK, "clone" },       { WATCH_FORK, "fork" },      { WATCH_FORK, "vfork" },
+	{ WATCH_FILES, "open" },       { WATCH_FILES, "openat" },   { WATCH_FILES, "openat2" },
+	{ WATCH_FILES, "creat" },      { WATCH_FILES, "rename" },   { WATCH_FILES, "renameat" },
+	{ WATCH_FILES, "renameat2" },  { WATCH_FILES, "unlink" },   { WATCH_FILES, "unlinkat" },
+	{ WATCH_FILES, "rmdir" },      { WATCH_FILES, "mkdir" },    { WATCH_FILES, "mkdirat" },
+	{ WATCH_FILES, "link" },       { WATCH_FILES, "linkat" },   { WATCH_FILES, "symlink" },
+	{ WATCH_FILES, "symlinkat" },  { WATCH_FILES, "chmod" },    { WATCH_FILES, "fchmodat" },
+	{ WATCH_FILES, "fchmodat2" },  { WATCH_FILES, "chown" },    { WATCH_FILES, "lchown" },
+	{ WATCH_FILES, "fchownat" },   { WATCH_FILES, "truncate" }, { WATCH_FILES, "mknod" },
+	{ WATCH_FILES, "mknodat" },    { WATCH_MEMORY, "shmget" },  { WATCH_MEMORY, "memfd_create" },
 };
 
 /*

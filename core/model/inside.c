@@ -145,7 +145,8 @@ void inside_go_pack(const struct inside_go *g, struct buf *out)
 static bool policy_fits(const struct policy *p)
 {
 	bool fits = p->name && p->backend && p->root && p->syscalls->name && p->require <= REQUIRE_KERNEL &&
-		    p->network <= NETWORK_HOST && p->on_denied <= DENIED_ASK && p->observe.files <= FILES_ATTEMPTS;
+		    p->network <= NETWORK_HOST && p->on_denied <= DENIED_ASK &&
+		    p->observe.files <= FILES_ATTEMPTS;
 	for (size_t k = 0; fits && k < p->syscalls->group_count; k++)
 		fits = p->syscalls->groups[k].rule && p->syscalls->groups[k].action <= SYSCALL_ABSENT;
 	return fits;

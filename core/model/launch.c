@@ -182,7 +182,8 @@ int launch_set_code(struct launch *l, const char *code, size_t len, char **ret_n
 
 static void pack_launch(struct pack *p, struct launch *l)
 {
-	char *id = l->run_id, *hash = l->code_sha256, *language = l->language ? (char *) l->language->name : NULL;
+	char *id = l->run_id, *hash = l->code_sha256,
+	     *language = l->language ? (char *) l->language->name : NULL;
 	pack_str(p, &id);
 	pack_str(p, &hash);
 	pack_str(p, &language);

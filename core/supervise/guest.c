@@ -20,7 +20,7 @@
 #define BYTES_MAX      (2u << 20) /* in them */
 #define UNREAD_MAX     (CODE_MAX + (1u << 20)) /* of what we have to say, where the guest does not read */
 #define LAST_READS     64                      /* more than its socket holds */
-#define LAST_OUTPUT_NS (5 * NS_PER_S) /* for what was printed to arrive, once the target's end was told */
+#define LAST_OUTPUT_NS (5 * NS_PER_S)  /* for what was printed to arrive, once the target's end was told */
 #define LAST_FILES_NS  (20 * NS_PER_S) /* the same for files, and a second for each so many bytes that came */
 #define FILES_RATE     (4u << 20)
 #define INPUT_CHUNK    (32u << 10)
@@ -29,18 +29,18 @@
 struct guest {
 	struct wire_stream in;
 	struct guest_rules rules;
-	unsigned frames; /* since the last tick */
-	size_t bytes;    /* in them */
-	bool paused;     /* it has told too much: read on at the next tick */
+	unsigned frames;    /* since the last tick */
+	size_t bytes;       /* in them */
+	bool paused;        /* it has told too much: read on at the next tick */
 	struct event *exit; /* as it told it; NULL: not yet */
 	struct inside_streams printed;
-	uint64_t come;      /* bytes, at the last look */
+	uint64_t come;       /* bytes, at the last look */
 	uint64_t awaited_ns; /* since when; 0: its end was not told */
 	bool printed_told, ending;
 	char broken[160]; /* how it broke the protocol; "": it did not */
 	struct buf input; /* frames for its data port, sent up to input_sent */
 	size_t input_sent;
-	int stdin_fd;     /* -1: at its end */
+	int stdin_fd; /* -1: at its end */
 };
 
 /* ---- the end ---- */
@@ -100,7 +100,8 @@ static void on_last_output(void *arg)
 		g->awaited_ns += LAST_OUTPUT_NS;
 	} else if (come == g->come || now_ns() - g->awaited_ns >= rest_ns(v)) {
 		if (g->exit)
-			supervisor_error(v, "not all came of what the guest says it has printed and collected");
+			supervisor_error(v,
+					 "not all came of what the guest says it has printed and collected");
 		else
 			snprintf(g->broken, sizeof(g->broken), "it came to no end after the target's");
 		machine_end(v);
@@ -170,8 +171,8 @@ void guest_machine_ended(struct supervisor *v, int wait_status)
 	if (g->broken[0] || g->exit)
 		return;
 	if (WIFSIGNALED(wait_status))
-		snprintf(g->broken, sizeof(g->broken), "it was ended by signal %d, which nothing of belljar sent",
-			 WTERMSIG(wait_status));
+		snprintf(g->broken, sizeof(g->broken),
+			 "it was ended by signal %d, which nothing of belljar sent", WTERMSIG(wait_status));
 	else
 		snprintf(g->broken, sizeof(g->broken), "it ended by itself, with status %d",
 			 WEXITSTATUS(wait_status));
@@ -379,7 +380,8 @@ static void input_flush(struct supervisor *v)
 {
 	struct guest *g = v->guest;
 	while (g->input_sent < g->input.len) {
-		ssize_t n = write(v->inst.data_fd, g->input.data + g->input_sent, g->input.len - g->input_sent);
+		ssize_t n =
+			write(v->inst.data_fd, g->input.data + g->input_sent, g->input.len - g->input_sent);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
@@ -420,7 +422,8 @@ static void on_data(void *arg, uint32_t events)
 	if (g->ending)
 		return;
 	bool waits = g->input_sent < g->input.len;
-	loop_change_fd(v->loop, v->inst.data_fd, (waits ? EPOLLOUT : 0) | (v->inst.spool_fd >= 0 ? EPOLLIN : 0));
+	loop_change_fd(v->loop, v->inst.data_fd,
+		       (waits ? EPOLLOUT : 0) | (v->inst.spool_fd >= 0 ? EPOLLIN : 0));
 	if (!waits && g->stdin_fd >= 0)
 		loop_change_fd(v->loop, g->stdin_fd, EPOLLIN);
 }
@@ -469,7 +472,8 @@ int guest_start(struct supervisor *v, struct err *e)
 	v->meter_told.cpu_ns = v->meter_told.memory_peak = UNKNOWN_U64;
 	v->meter_told.processes_peak = v->meter_told.written = UNKNOWN_U64;
 	if ((r = loop_watch_fd(v->loop, v->inst.guest_fd, EPOLLIN | EPOLLOUT, on_guest, v, e)) < 0 ||
-	    (r = loop_watch_fd(v->loop, v->inst.data_fd, v->inst.spool_fd >= 0 ? EPOLLIN : 0, on_data, v, e)) < 0)
+	    (r = loop_watch_fd(v->loop, v->inst.data_fd, v->inst.spool_fd >= 0 ? EPOLLIN : 0, on_data, v,
+			       e)) < 0)
 		return r;
 	return input_start(v, e);
 }

@@ -40,13 +40,12 @@ static int clock_apply(const struct inside_go *go, struct err *e)
 /* All copies of a snapshot have the generator's state: without this they would draw the same numbers. */
 static int seed_apply(const struct inside_go *go, struct err *e)
 {
-	struct {
-		struct rand_pool_info info;
-		uint8_t bytes[INSIDE_SEED];
-	} pool = { .info = { .entropy_count = INSIDE_SEED * 8, .buf_size = INSIDE_SEED } };
-	memcpy(pool.bytes, go->seed, INSIDE_SEED);
+	FREE struct rand_pool_info *pool = xcalloc(1, sizeof(*pool) + INSIDE_SEED);
+	pool->entropy_count = INSIDE_SEED * 8;
+	pool->buf_size = INSIDE_SEED;
+	memcpy(pool->buf, go->seed, INSIDE_SEED);
 	CLOSE_FD int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool) < 0 || ioctl(fd, RNDRESEEDCRNG) < 0)
+	if (fd < 0 || ioctl(fd, RNDADDENTROPY, pool) < 0 || ioctl(fd, RNDRESEEDCRNG) < 0)
 		return err_set(e, errno, "renew the random number generator");
 	return 0;
 }
@@ -79,14 +78,16 @@ static void cpu_limit_shift(const struct supervisor *v)
 /* Only with --output is there a place for results: written elsewhere they would be lost without a word. */
 static int output_open(const struct supervisor *v, bool open, struct err *e)
 {
-	return fchmod(v->inst.output_dirfd, open ? 0755 : 0555) < 0 ? err_set(e, errno, "open or close /out") : 0;
+	return fchmod(v->inst.output_dirfd, open ? 0755 : 0555) < 0 ? err_set(e, errno, "open or close /out")
+								    : 0;
 }
 
 static int canaries_plant(struct supervisor *v, const struct inside_go *go, struct err *e)
 {
 	if (!go->canary)
 		return 0;
-	CLOSE_FD int home = openat(v->inst.root_dirfd, "home/user", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLOSE_FD int home =
+		openat(v->inst.root_dirfd, "home/user", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (home < 0)
 		return err_set(e, errno, "open the target's home");
 	canary_of(&v->inst.canary, go->canary);
@@ -124,7 +125,8 @@ static int program_check(struct supervisor *v, const struct inside_go *go, struc
 	if (v->inside->python || faccessat(v->inst.root_dirfd, go->argv[0] + 1, X_OK, 0) == 0)
 		return 0;
 	v->inst.program_missing = true;
-	return err_say(e, errno, "%s is not in this machine's image; [microvm] languages = names what is to be in it",
+	return err_say(e, errno,
+		       "%s is not in this machine's image; [microvm] languages = names what is to be in it",
 		       go->argv[0]);
 }
 
@@ -278,8 +280,7 @@ static void go(struct supervisor *v)
 	v->feed.mute = false;
 	v->feed.start_ns = now_ns();
 	v->state = RUN_RUNNING;
-	if (r < 0 || program_check(v, go, &e) < 0 ||
-	    copy_make_own(v, go, &e) < 0)
+	if (r < 0 || program_check(v, go, &e) < 0 || copy_make_own(v, go, &e) < 0)
 		failed(v, &e);
 	if (go->output)
 		v->inside->launch->output_dir = (char *) "/out";
@@ -445,9 +446,8 @@ static void launch_of(const struct inside_setup *s, int stdin_fd, struct launch 
 {
 	struct launch *l = launch_new();
 	l->policy = s->policy;
-	l->argv = s->waiting == WAITING_PYTHON
-			  ? strv_add(strv_add(strv_add(NULL, PYTHON), "-u"), STAGE_PY)
-			  : strv_add(NULL, STAGE);
+	l->argv = s->waiting == WAITING_PYTHON ? strv_add(strv_add(strv_add(NULL, PYTHON), "-u"), STAGE_PY)
+					       : strv_add(NULL, STAGE);
 	l->output_dir = xstrdup("/out");
 	l->title = xstrdup("stage");
 	l->no_record = l->watch_exit = true;
@@ -516,7 +516,7 @@ _Noreturn void supervisor_inside(const struct inside_ports *ports)
 	(void) feed_flush(&v->feed);
 	v->feed.mute = true;
 	group_tick(&v->groups, &v->feed); /* what the stage did is no part of any run */
-	launch.output_dir = NULL; /* until somebody asks for what is in it */
+	launch.output_dir = NULL;         /* until somebody asks for what is in it */
 	await_launch(v);
 	while (!v->inside->exits && supervisor_round(v) == 0)
 		;

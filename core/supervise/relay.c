@@ -156,7 +156,8 @@ int relay_start(struct supervisor *v, struct err *e)
 	int r;
 	v->output.fd[STREAM_STDOUT] = v->inst.out_fd;
 	v->output.fd[STREAM_STDERR] = v->inst.err_fd;
-	if ((r = loop_watch_fd(v->loop, v->inst.out_fd, EPOLLIN, on_pipe_out, v, e)) < 0 || v->inst.err_fd < 0)
+	if ((r = loop_watch_fd(v->loop, v->inst.out_fd, EPOLLIN, on_pipe_out, v, e)) < 0 ||
+	    v->inst.err_fd < 0)
 		return r;
 	return loop_watch_fd(v->loop, v->inst.err_fd, EPOLLIN, on_pipe_err, v, e);
 }

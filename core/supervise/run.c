@@ -83,7 +83,8 @@ static struct {
 static bool fits(const struct launch *want)
 {
 	struct buf bytes;
-	if (spare.language != want->language || want->tty || want->input_count || want->project_dir || want->stdin_fd >= 0)
+	if (spare.language != want->language || want->tty || want->input_count || want->project_dir ||
+	    want->stdin_fd >= 0)
 		return false;
 	policy_free(policy_copy(want->policy, &bytes));
 	bool same = bytes.len == spare.policy.len && memcmp(bytes.data, spare.policy.data, bytes.len) == 0;
@@ -151,8 +152,8 @@ void run_keep_ready(const struct launch *like)
 {
 	const struct backend *b;
 	struct err e;
-	bool wanted = like && like->policy->microvm.spare > 0 && backend_find(like->policy->backend, &b, &e) == 0 &&
-		      b->spare && !like->tty;
+	bool wanted = like && like->policy->microvm.spare > 0 &&
+		      backend_find(like->policy->backend, &b, &e) == 0 && b->spare && !like->tty;
 	if (wanted && spare.run && fits(like))
 		return;
 	spare_drop();

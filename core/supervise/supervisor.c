@@ -184,7 +184,11 @@ static void on_sync(void *arg, uint32_t events)
 			v->facts.rlimit_cpu_ns = m.rlimit_cpu_ns;
 			v->meter.written_whole = m.written != UINT64_MAX;
 			if (v->meter.written_whole)
-				v->meter.written = m.written - (m.written < v->meter.written_base ? m.written : v->meter.written_base); /* of all that process 1 reaped */
+				v->meter.written =
+					m.written -
+					(m.written < v->meter.written_base
+						 ? m.written
+						 : v->meter.written_base); /* of all that process 1 reaped */
 			v->ended_ns = now_ns();
 			meter_read(&v->meter,
 				   &v->inst); /* all but process 1 is reaped, whose end takes long */
@@ -349,12 +353,14 @@ static int spare_await(struct supervisor *v, struct launch **ret, struct err *e)
 				       { .fd = v->inst.sync_fd, .events = POLLIN } };
 		if (poll(p, 2, -1) < 0)
 			continue;
-		ssize_t n = p[1].revents ? 0 : wire_recv(v->feed.wire_fd, v->verb_space, sizeof(v->verb_space));
+		ssize_t n =
+			p[1].revents ? 0 : wire_recv(v->feed.wire_fd, v->verb_space, sizeof(v->verb_space));
 		if (n == -EAGAIN)
 			continue;
 		if (n <= 0)
-			r = err_say(e, ECANCELED, p[1].revents ? "the machine that was kept ready ended"
-							       : "the front end is gone");
+			r = err_say(e, ECANCELED,
+				    p[1].revents ? "the machine that was kept ready ended"
+						 : "the front end is gone");
 		else if ((r = verb_decode(v->verb_space, (size_t) n, &m, e)) >= 0 && m.verb == VERB_LAUNCH)
 			r = pack_take(&whole, m.bytes, m.len, e);
 	}
@@ -394,7 +400,8 @@ static int start(struct supervisor *v, struct err *e)
 	clock_gettime(CLOCK_REALTIME_COARSE, &v->began);
 	v->state = RUN_RUNNING;
 	if ((r = v->inst.backend->release(&v->inst, e)) == 0)
-		supervisor_tell_start(v); /* while the target is on its way: nothing of it is read before the loop */
+		supervisor_tell_start(
+			v); /* while the target is on its way: nothing of it is read before the loop */
 	return r;
 }
 

@@ -44,11 +44,11 @@ struct feed {
 #define FEED_QUEUE_MAX (8u << 20) /* above it events are dropped, and counted */
 
 void feed_init(struct feed *s, int wire_fd);
-void feed_emit(struct feed *s, struct event *ev); /* fills seq, t_ns and source */
-void feed_relay(struct feed *s, struct event *ev); /* the same for what a guest tells */
+void feed_emit(struct feed *s, struct event *ev);               /* fills seq, t_ns and source */
+void feed_relay(struct feed *s, struct event *ev);              /* the same for what a guest tells */
 void feed_frame(struct feed *s, const void *bytes, size_t len); /* one that is no event */
-int feed_flush(struct feed *s);                   /* 0 all sent, -EAGAIN, -EPIPE */
-void feed_drain(struct feed *s);                  /* waits for the reader, until all is sent or it is gone */
+int feed_flush(struct feed *s);                                 /* 0 all sent, -EAGAIN, -EPIPE */
+void feed_drain(struct feed *s); /* waits for the reader, until all is sent or it is gone */
 void feed_done(struct feed *s);
 
 /* ---- group.c: floods of like events become one with a count; memory stays what it is ---- */
@@ -127,7 +127,7 @@ struct meter {
 	struct cgroup_reading cg;
 	uint64_t cpu_ns, memory, memory_peak, tasks, tasks_peak, written, space, space_peak, inodes;
 	uint64_t space_base, inodes_base; /* what the skeleton takes */
-	uint64_t cpu_base, written_base; /* what was used before */
+	uint64_t cpu_base, written_base;  /* what was used before */
 	uint64_t last_ns, last_cpu_ns, last_written;
 	uint64_t cpu_sum, cpu_gone, cpu_missing; /* see cpu_floor() */
 	uint64_t memfd_bytes;
@@ -216,10 +216,10 @@ void notify_stop(struct supervisor *v);
 /* ---- output.c: what the target prints ---- */
 
 struct output {
-	int fd[STREAM_MAX]; /* Borrowed from the instance; -1 when at its end */
-	uint64_t left;      /* of the limit */
+	int fd[STREAM_MAX];         /* Borrowed from the instance; -1 when at its end */
+	uint64_t left;              /* of the limit */
 	uint64_t taken[STREAM_MAX]; /* that came, dropped or not */
-	bool waits;         /* the reader cannot follow: the pipes fill up */
+	bool waits;                 /* the reader cannot follow: the pipes fill up */
 	struct scrub scrub[STREAM_MAX];
 	struct buf shown; /* what a terminal would get: made to see what has to be taken out, and forgotten */
 	uint64_t removed[TEXT_REMOVED_MAX]; /* bytes, not yet told */
@@ -253,7 +253,7 @@ void typing_resize(struct supervisor *v, uint32_t rows, uint32_t columns);
 
 int guest_start(struct supervisor *v, struct err *e); /* 0 also where there is no such machine */
 void guest_tick(struct supervisor *v);
-void guest_printed(struct supervisor *v); /* some more of its output has come */
+void guest_printed(struct supervisor *v);                        /* some more of its output has come */
 void guest_verb(struct supervisor *v, const struct verb_msg *m); /* passes on what is decided in there */
 /* guest_machine_ended: whatever was told until then is all. guest_verdict: the exit event, from what was told and from what
  * the host knows itself. */
@@ -272,8 +272,8 @@ struct guest_rules {
 	struct guest_question {
 		uint64_t id; /* 0: none */
 		bool answered;
-		enum decision decision; /* of the person */
-	} asked[ASK_HELD_MAX]; /* by id */
+		enum decision decision;    /* of the person */
+	} asked[ASK_HELD_MAX];             /* by id */
 	uint64_t allowed[ASK_ALLOWED_MAX]; /* ids, for the rest of the run */
 	size_t allowed_count;
 };
@@ -292,22 +292,23 @@ struct inside {
 	char *room; /* of one read, for what is no pipe */
 	size_t have[STREAM_MAX];
 	struct wire_stream control, data;
-	struct buf whole;        /* of what the host says, as far as it has come */
+	struct buf whole; /* of what the host says, as far as it has come */
 	struct inside_go go;
-	struct buf input;        /* of the target's, what its pipe had no room for */
+	struct buf input; /* of the target's, what its pipe had no room for */
 	size_t input_sent;
 	bool input_waits;
-	struct launch *launch;   /* as far as it is known */
+	struct launch *launch; /* as far as it is known */
 	uint64_t sent_files;
-	bool warmed;             /* a first run of ours is behind it */
-	char *code_path;         /* of that one; NULL: it had none */
-	bool python;             /* what waits is an interpreter, and is there */
+	bool warmed;                /* a first run of ours is behind it */
+	char *code_path;            /* of that one; NULL: it had none */
+	bool python;                /* what waits is an interpreter, and is there */
 	bool waiting, going, exits; /* the stage is ready; it was told what to run; the target asked to end */
 };
 int relay_start(struct supervisor *v, struct err *e);
 void relay_finish(struct supervisor *v); /* what stands in the pipes now */
 void inside_collect(struct supervisor *v, const struct collector *to);
-int inside_places(struct supervisor *v, const struct inside_go *go, struct err *e); /* inputs, and the project */
+/* inside_places: the inputs, and the project, come to where the target sees them. */
+int inside_places(struct supervisor *v, const struct inside_go *go, struct err *e);
 /* inside_exits: the target asks for its end with that status; true: it is over, and need not be let go on. */
 bool inside_exits(struct supervisor *v, int status);
 
@@ -339,14 +340,14 @@ struct supervisor {
 	struct output output;
 	struct {
 		uint64_t cpu_ns, memory_peak, processes_peak, written;
-	} meter_told; /* the guest's last word on them */
+	} meter_told;          /* the guest's last word on them */
 	struct guest *guest;   /* guest.c's own; NULL: the target is a process of this host */
 	struct inside *inside; /* inside.c's own; NULL: we are the host's */
 	uint8_t verb_space[WIRE_FRAME_MAX];
 };
 
 /* supervisor.c: the parts of its life, which is another one inside a guest */
-int supervisor_begin(struct supervisor *v, struct err *e);  /* the target stands, and waits */
+int supervisor_begin(struct supervisor *v, struct err *e); /* the target stands, and waits */
 int supervisor_watch(struct supervisor *v, struct err *e);
 int supervisor_timers(struct supervisor *v, struct err *e);
 void supervisor_tell_start(struct supervisor *v);
@@ -359,7 +360,8 @@ void supervisor_verb(struct supervisor *v, const struct verb_msg *m);
 void supervisor_error(struct supervisor *v, const char *text); /* an event that says so */
 void supervisor_kill(struct supervisor *v, enum verdict why);
 void supervisor_cancel(struct supervisor *v, const char *by);
-bool supervisor_given_up(void *v); /* before there is a loop: a stop, or a front end that left, cancels the start */
+/* supervisor_given_up: before there is a loop, whether a stop, or a front end that left, cancels the start. */
+bool supervisor_given_up(void *v);
 /* supervisor_canary: an alert when a planted word stands in these bytes; each file once for each `where`. */
 void supervisor_canary(struct supervisor *v, const char *where, const char *bytes, size_t len);
 void supervisor_limit(struct supervisor *v, enum limit_name n, enum basis basis, const char *evidence_fmt,

@@ -35,7 +35,8 @@ void ready_follow(struct app *app)
 				       .tty = app->tty,
 				       .busy = app_busy(app) != NULL };
 	const struct ready_for *was = &app->ready_for;
-	if (now.policy == was->policy && now.language == was->language && now.tty == was->tty && now.busy == was->busy)
+	if (now.policy == was->policy && now.language == was->language && now.tty == was->tty &&
+	    now.busy == was->busy)
 		return;
 	app->ready_for = now;
 	loop_cancel(app->loop, app->ready_timer);

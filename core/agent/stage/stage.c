@@ -79,7 +79,8 @@ static int wait_and_become(void)
 	memcpy(counts, request, sizeof(counts));
 	char *at = request + sizeof(counts);
 	const char *end = request + len;
-	char **cwd = words(&at, end, 1), **argv = words(&at, end, counts[0]), **env = words(&at, end, counts[1]);
+	char **cwd = words(&at, end, 1), **argv = words(&at, end, counts[0]),
+	     **env = words(&at, end, counts[1]);
 	if (!cwd || !argv || !env || !argv[0])
 		return 125;
 	if (!cwd[0][0]) {
