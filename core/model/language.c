@@ -239,13 +239,17 @@ static bool sign_fits(const struct sign *s, const char *line)
 	       (s->never == NULL || strpbrk(line, s->never) == NULL);
 }
 
+/* Of a line with several statements the first has a say of its own: "import os; print(1)". */
 static void line_score(char *line, unsigned hits[ARRAY_LEN(signs)])
 {
 	line += strspn(line, " \t");
 	for (size_t len = strlen(line); len > 0 && strchr(" \t\r", line[len - 1]) != NULL; len--)
 		line[len - 1] = '\0';
+	const char *more = strstr(line, "; ");
+	FREE char *first = more != NULL ? xstrndup(line, (size_t) (more - line)) : NULL;
 	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
-		if (hits[i] < SIGN_COUNTS && sign_fits(&signs[i], line))
+		if (hits[i] < SIGN_COUNTS &&
+		    (sign_fits(&signs[i], line) || (first != NULL && sign_fits(&signs[i], first))))
 			hits[i]++;
 }
 

@@ -91,6 +91,9 @@ static void test_text(void **state)
 	is(NULL, "print(1)\n", "python");
 	is("-", "import os\nprint(os.getcwd())", "python");
 	is("notes.txt", "def f(x):\n    return x\n", "python");
+	is(NULL, "import platform; print(6*7, platform.release())\n", "python");
+	is(NULL, "import fs from 'fs'; fs.readFileSync('x')\n", "esm");
+	is_unsure(NULL, "import java.util.List;\n", "the text does not say");
 	is(NULL, "from os import path\r\nprint(path)\r\n", "python");
 	is(NULL, "const fs = require('fs');\nconsole.log(fs);\n", "node");
 	is(NULL, "import fs from 'fs';\nconsole.log(fs);\n", "esm");
