@@ -351,9 +351,13 @@ int supervisor_begin(struct supervisor *v, struct err *e); /* the target stands,
 int supervisor_watch(struct supervisor *v, struct err *e);
 int supervisor_timers(struct supervisor *v, struct err *e);
 void supervisor_tell_start(struct supervisor *v);
-int supervisor_round(struct supervisor *v); /* of the loop. 0: it goes on */
+int supervisor_round(struct supervisor *v);     /* of the loop. 0: it goes on */
+void supervisor_counters(struct supervisor *v); /* a limit that one of them shows to be met is told */
+
+/* end.c: nothing goes on, all that can be known is read, and what came of it is told. */
 void supervisor_gather(struct supervisor *v);
 void supervisor_end(struct supervisor *v);
+void supervisor_finish(struct supervisor *v);
 
 /* verbs.c */
 void supervisor_verb(struct supervisor *v, const struct verb_msg *m);

@@ -11,7 +11,7 @@ export TMPDIR=$scratch/tmp PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bi
 cp "$BELLJAR" "$scratch/the-doctor" && chmod 755 "$scratch/the-doctor"
 # A microVM makes images and a snapshot at its first start, and needs a guest that was built: test_microvm is about it.
 BELLJAR_DATA=$scratch/data
-mkdir data && cp -R "$here/presets" data && rm data/presets/microvm.ini
+mkdir data && cp -R "$here/presets" data && rm data/presets/{microvm,research}.ini
 export BELLJAR_DATA
 shipped=$(find "$BELLJAR_DATA/presets" -maxdepth 1 -name '*.ini' | wc -l)
 
@@ -188,13 +188,13 @@ test_microvm() {
 		found 'another mkfs.erofs' erofs-tools-missing missing 'does not say .*--all-root'
 	fi
 	found 'no guest' guest-parts-missing missing '/nonexistent.* \| say .make deps && make'
-	is 'no guest: whom that strikes' "$(strikes guest-parts-missing)" microvm
+	is 'no guest: whom that strikes' "$(strikes guest-parts-missing)" 'microvm research'
 	XDG_CACHE_HOME=/proc ./examined
 	found 'no cache' cache-unwritable missing '/proc.* \| set XDG_CACHE_HOME'
 	is 'no cache: what hangs on it is not tried' "$(state cache-full)" unknown
 	own -m sh -c 'mkdir -p small && mount -t tmpfs -o size=1m none small && XDG_CACHE_HOME=$PWD/small ./examined'
 	found 'a small cache' cache-full weak '(1 MiB|[0-9.]+ KiB) are free in .*small; .* 300 MiB \| make room'
-	is 'a small cache: whom that weakens' "$(strikes cache-full)" microvm
+	is 'a small cache: whom that weakens' "$(strikes cache-full)" 'microvm research'
 	own -m sh -c 'sed "s/^MemAvailable:.*/MemAvailable: 102400 kB/" /proc/meminfo >little; mount --bind little /proc/meminfo
 ./examined'
 	found 'little memory' guest-memory-short weak '^100 MiB are available; one may take 512 MiB \| '

@@ -121,7 +121,7 @@ if here userns 'the examples, from the tree'; then
 	is 'a wrong language is a fault of the call' "$(call 'tool.run_code("1", "pyton").verdict')" setup-error
 	like 'and the agent is told' "$(call 'tool.describe(tool.run_code("1", "pyton"))')" '^Nothing was run: .*python'
 	is 'a language cannot become an option' "$(call "tool.run_code('1', 'python --record=$scratch/record').verdict")" setup-error
-	is 'nor can code' "$(call "tool.run_code('--record=$scratch/record').verdict") $(find "$scratch" -name record)" 'failed '
+	is 'nor can code' "$(call "tool.run_code('--record=$scratch/record').verdict") $(find "$scratch" -maxdepth 1 -name record)" 'failed '
 	is 'nothing acts on a terminal' "$(call 'tool.run_code("print(\"\\033[2J\\x9b\")").stdout.strip("\n\ufffd")')" '[2J'
 	is 'bytes that are no text' "$(call 'tool.run_code("import os; os.write(1, b\"a\\xff\")").stdout == "a\ufffd"')" true
 	is 'a flood is cut' "$(call 'len(tool.run_code("print(\"x\" * 1000000)").stdout) < 9000')" true

@@ -98,6 +98,7 @@ static const char *const examples[] = {
 	"report.txt\",\"bytes\":17}",
 	"{\"seq\":39,\"t\":0.920,\"type\":\"error\",\"text\":\"mkdir /x: Permission "
 	"denied\",\"remedy\":\"chmod\"}",
+	"{\"seq\":1,\"t\":0.010,\"type\":\"progress\",\"text\":\"starting the machine\"}",
 	"{\"seq\":40,\"t\":0.950,\"type\":\"exit\",\"verdict\":\"memory\",\"status\":137,\"signal\":"
 	"\"SIGKILL\",\"evidence\":"
 	"\"limit 256 MiB, peak 256 MiB, oom_kill 1, at 0.8 "
