@@ -87,6 +87,7 @@ struct instance {
 	/* Of a machine of its own, the streams to the supervisor inside: frames both ways; input to it, files from it. -1: the
 	 * target is a process of this host, and all there is to know of it we know ourselves. */
 	int guest_fd, data_fd;
+	bool silent;               /* it never said a word: what it was restored from is not to be kept */
 	uint64_t spooled;          /* bytes that came on data_fd */
 	int spool_fd;              /* what comes back of files, until the run is dead; -1: nothing is to come */
 	struct buf guest_out;      /* what is to go to guest_fd; sent up to guest_out_sent */

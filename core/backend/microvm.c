@@ -172,7 +172,7 @@ static int spool_open(struct instance *i, struct err *e)
 	return i->spool_fd < 0 ? err_set(e, errno, "make a file in %s for what comes out", folder) : 0;
 }
 
-static int restore(struct instance *i, struct err *e)
+static int restore(struct instance *i, bool *ret_damaged, struct err *e)
 {
 	struct microvm *m = i->priv;
 	const struct vm_want want = {
@@ -187,11 +187,29 @@ static int restore(struct instance *i, struct err *e)
 	int r = vm_start(i, &want, &m->vm, e);
 	if (r < 0)
 		return r;
+	r = qmp_restored(m->vm.monitor_fd, e);
+	if (r < 0) {
+		*ret_damaged = true;
+		return r == -ECHILD ? vm_why(&m->vm, e) : r;
+	}
 	i->guest_fd = take_fd(&m->vm.port_fd[VM_CONTROL]);
 	i->out_fd = take_fd(&m->vm.port_fd[VM_STDOUT]);
 	i->err_fd = take_fd(&m->vm.port_fd[VM_STDERR]);
 	i->data_fd = take_fd(&m->vm.port_fd[VM_DATA]);
-	return vmm_verify(i, e);
+	return 0;
+}
+
+/* A snapshot that is whole by its sizes and times may still be none: then another is made, and that one has to do. */
+static int restore_or_renew(struct instance *i, struct err *e)
+{
+	struct microvm *m = i->priv;
+	bool damaged = false;
+	int r = restore(i, &damaged, e);
+	if (!damaged || m->snapshot.built)
+		return r;
+	vm_end(i, &m->vm);
+	r = microvm_again(m, i->launch, &i->progress, e);
+	return r < 0 ? r : restore(i, &damaged, e);
 }
 
 static int command_make(struct instance *i, struct err *e)
@@ -213,9 +231,10 @@ static int microvm_start(const struct launch *l, struct instance *i, struct err 
 	i->priv = m;
 	microvm_init(m, l);
 	if ((r = target_uid_check(l, e)) < 0 || (!l->spare && (r = command_make(i, e)) < 0) ||
-	    (r = microvm_ready(m, l, &i->progress, e)) < 0 || (r = told_take(i, e)) < 0)
+	    (r = microvm_ready(m, l, &i->progress, e)) < 0 || (r = restore_or_renew(i, e)) < 0 ||
+	    (r = told_take(i, e)) < 0)
 		return r;
-	return restore(i, e);
+	return vmm_verify(i, e);
 }
 
 /* ---- a spare ---- */
@@ -248,10 +267,11 @@ static int warm_await(struct instance *i, struct err *e)
 static int microvm_spare(struct instance *i, struct err *e)
 {
 	const struct microvm *m = i->priv;
-	int r = trial_pack(m->waiting, true, &i->guest_out, e) ? 0 : -e->code;
-	if (r >= 0 && (r = warm_await(i, e)) >= 0)
-		r = qmp_pause(m->vm.monitor_fd, true, e);
-	return r;
+	if (!trial_pack(m->waiting, true, &i->guest_out, e))
+		return -e->code;
+	int r = warm_await(i, e);
+	i->silent = r < 0;
+	return r < 0 ? r : qmp_pause(m->vm.monitor_fd, true, e);
 }
 
 static int microvm_adopt(struct instance *i, const struct launch *l, struct err *e)
@@ -295,7 +315,10 @@ static int microvm_collect(struct instance *i, const struct launch *l, const str
 static void microvm_done(struct instance *i)
 {
 	struct microvm *m = i->priv;
+	char key[sizeof(m->key)] = "";
 	struct err e;
+	if (m && i->silent)
+		memcpy(key, m->key, sizeof(key));
 	if (i->temp_dir)
 		(void) temp_remove(i->launch->run_id, &e);
 	close_fd(&i->temp_fd);
@@ -304,6 +327,8 @@ static void microvm_done(struct instance *i)
 	i->priv = NULL;
 	instance_done(i);
 	microvm_free(m);
+	if (key[0])
+		(void) snapshot_forget(key, &e); /* once more for whoever comes next */
 }
 
 /* clang-format off */

@@ -24,6 +24,8 @@ void microvm_init(struct microvm *m, const struct launch *l);
 void microvm_free(struct microvm *m); /* accepts NULL */
 /* microvm_ready: parts, images, and a snapshot in which what waits for such a launch is up; each made where it is missing. */
 int microvm_ready(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e);
+/* microvm_again: the snapshot anew, where nothing could be restored from the one there is. */
+int microvm_again(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e);
 /* microvm_images: its parts and disks alone. */
 int microvm_images(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e);
 const char *trial_pack(enum waiting waiting, bool warm, struct buf *out, struct err *e);

@@ -161,19 +161,33 @@ int microvm_images(struct microvm *m, const struct launch *l, const struct progr
 	return r < 0 ? r : images_get(m, l, to, e);
 }
 
+/* Where KVM was worth a try and no more, the emulation does as well. */
+static int snapshot_by_any(struct microvm *m, const struct launch *l, const struct progress *to,
+			   struct err *e)
+{
+	int r = snapshot_find(m, l, to, e);
+	if (r != -ENOTSUP || m->accel != ACCEL_KVM || l->policy->microvm.accel != ACCEL_AUTO)
+		return r;
+	m->accel = ACCEL_TCG;
+	m->accel_why = "no guest comes up under KVM";
+	return snapshot_find(m, l, to, e);
+}
+
+int microvm_again(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e)
+{
+	progress_step(to, "the snapshot is damaged: making it again");
+	snapshot_done(&m->snapshot);
+	int r = snapshot_forget(m->key, e);
+	return r < 0 && r != -ENOENT ? r : snapshot_by_any(m, l, to, e);
+}
+
 int microvm_ready(struct microvm *m, const struct launch *l, const struct progress *to, struct err *e)
 {
 	int r;
 	if ((r = policy_check(l->policy, e)) < 0 || (r = machine_facts(m, l->policy, e)) < 0 ||
 	    (r = microvm_images(m, l, to, e)) < 0)
 		return r;
-	r = snapshot_find(m, l, to, e);
-	if (r == -ENOTSUP && m->accel == ACCEL_KVM && l->policy->microvm.accel == ACCEL_AUTO) {
-		m->accel = ACCEL_TCG;
-		m->accel_why = "no guest comes up under KVM";
-		r = snapshot_find(m, l, to, e);
-	}
-	return r;
+	return snapshot_by_any(m, l, to, e);
 }
 
 void microvm_init(struct microvm *m, const struct launch *l)

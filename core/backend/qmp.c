@@ -15,11 +15,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 8192
-#define LINES_MAX      1000 /* read for one reply: whoever floods is no monitor */
-#define REPLY_LIMIT_MS 20000
-#define REPLIES_BEFORE 3 /* to what qmp_restore says */
-#define SAVE_LIMIT_NS  (60 * NS_PER_S)
+#define LINE_MAX_BYTES  8192
+#define LINES_MAX       1000 /* read for one reply: whoever floods is no monitor */
+#define REPLY_LIMIT_MS  20000
+#define RESTORE_REPLIES 3 /* to what qmp_restore says */
+#define SAVE_LIMIT_NS   (60 * NS_PER_S)
 
 #define BEGIN "{\"execute\":\"qmp_capabilities\"}\n"
 /* The file behind the guest's RAM is the snapshot's RAM: it is not written into the state as well. */
@@ -68,6 +68,12 @@ static int line_read(struct qmp *q, char line[LINE_MAX_BYTES], struct err *e)
 	return 0;
 }
 
+static int refused(const char *line, struct err *e)
+{
+	FREE char *words = text_line(line, strlen(line), true);
+	return err_say(e, EREMOTEIO, "QEMU's monitor refuses: %s", words);
+}
+
 /* The reply to what was said last; greetings and events before it are passed over. */
 static int reply_read(struct qmp *q, char line[LINE_MAX_BYTES], struct err *e)
 {
@@ -78,12 +84,29 @@ static int reply_read(struct qmp *q, char line[LINE_MAX_BYTES], struct err *e)
 			return r;
 		if (str_starts(line, "{\"return\":"))
 			return 0;
-		if (!str_starts(line, "{\"error\":"))
-			continue;
-		FREE char *words = text_line(line, strlen(line), true);
-		return err_say(e, EREMOTEIO, "QEMU's monitor refuses: %s", words);
+		if (str_starts(line, "{\"error\":"))
+			return refused(line, e);
 	}
 	return err_say(e, EPROTO, "QEMU's monitor answers nothing");
+}
+
+int qmp_restored(int monitor_fd, struct err *e)
+{
+	struct qmp q = { .fd = monitor_fd, .deadline = now_ns() + REPLY_LIMIT_MS * NS_PER_MS };
+	char line[LINE_MAX_BYTES];
+	bool resumed = false;
+	for (int k = 0, replies = 0; k < LINES_MAX; k++) {
+		int r = line_read(&q, line, e);
+		if (r < 0)
+			return r;
+		if (str_starts(line, "{\"error\":"))
+			return refused(line, e);
+		replies += str_starts(line, "{\"return\":");
+		resumed |= strstr(line, "\"event\": \"RESUME\"") != NULL;
+		if (resumed && replies >= RESTORE_REPLIES)
+			return 0;
+	}
+	return err_say(e, EPROTO, "QEMU's monitor says much, but not that the machine goes on");
 }
 
 static int say(struct qmp *q, const char *text, int with_fd, struct err *e)
@@ -148,14 +171,11 @@ int qmp_save(int monitor_fd, int state_fd, struct err *e)
 	return save_wait(&q, line, e);
 }
 
-/* What was said to it before it started is answered by now, or in between: each is a reply of its own. */
 int qmp_pause(int monitor_fd, bool on, struct err *e)
 {
 	struct qmp q = { .fd = monitor_fd };
 	char line[LINE_MAX_BYTES];
 	int r = say(&q, on ? "{\"execute\":\"stop\"}\n" : "{\"execute\":\"cont\"}\n", -1, e);
 	/* To wait for "cont" to be answered would be a wait for nothing: the guest answers soon enough itself. */
-	for (int k = 0; r >= 0 && on && k < REPLIES_BEFORE + 1; k++)
-		r = reply_read(&q, line, e);
-	return r;
+	return r < 0 || !on ? r : reply_read(&q, line, e);
 }

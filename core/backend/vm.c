@@ -281,6 +281,15 @@ void vm_done(struct vm *m)
 	close_fd(&m->words_fd);
 }
 
+void vm_end(struct instance *i, struct vm *m)
+{
+	(void) child_end(i);
+	i->cgroup = cgroup_remove(i->cgroup);
+	close_fd(&i->pidfd);
+	close_fd(&i->sync_fd);
+	vm_done(m);
+}
+
 int vm_words(int fd, struct err *e)
 {
 	char words[WORDS_MAX];

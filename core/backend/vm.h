@@ -43,6 +43,8 @@ struct vm {
  */
 int vm_start(struct instance *i, const struct vm_want *w, struct vm *ret, struct err *e);
 void vm_done(struct vm *m);
+/* vm_end: with its QEMU, so that the instance may have another. */
+void vm_end(struct instance *i, struct vm *m);
 /* vm_why: of a machine whose port or monitor came to its end: "QEMU ended", in its own words where it has any, scrubbed.
  * -ECHILD. */
 int vm_why(const struct vm *m, struct err *e);
@@ -85,7 +87,9 @@ int vm_confine(struct instance *q, const struct vm_child *c, struct err *e);
 #define QMP_RESTORE_MAX 512
 /* qmp_restore: what makes a waiting QEMU load its state and go on; to be written before it starts. */
 const char *qmp_restore(int state_fd_number, char *buf, size_t size);
-/* qmp_pause: of a machine that runs: it stands still, or goes on. */
+/* qmp_restored: waits until it has, which a damaged state never comes to. -ECHILD: it ended instead. */
+int qmp_restored(int monitor_fd, struct err *e);
+/* qmp_pause: of a machine that runs, by now: it stands still, or goes on. */
 int qmp_pause(int monitor_fd, bool on, struct err *e);
 /* qmp_save: of a machine that runs, into state_fd. It stands still afterwards. */
 int qmp_save(int monitor_fd, int state_fd, struct err *e);

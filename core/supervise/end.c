@@ -112,6 +112,11 @@ void supervisor_finish(struct supervisor *v)
 	supervisor_end(v);
 	if (v->facts.setup_code)
 		supervisor_error(v, v->facts.setup_text);
+	if (guest_silent(v)) {
+		v->inst.silent = true;
+		supervisor_error(
+			v, "the machine never said a word: its snapshot may be damaged, and is not kept");
+	}
 	if (v->inst.backend)
 		v->inst.backend->done(&v->inst); /* before the exit: whoever has read it finds nothing left */
 	verdict_make(&v->facts, v->inst.limits, &ev, &space);

@@ -259,6 +259,8 @@ void guest_verb(struct supervisor *v, const struct verb_msg *m); /* passes on wh
  * the host knows itself. */
 void guest_machine_ended(struct supervisor *v, int wait_status);
 void guest_verdict(struct supervisor *v, struct event *exit_event);
+/* guest_silent: of one whose end is known: whether there ever was anything alive in it. */
+bool guest_silent(const struct supervisor *v);
 void guest_stop(struct supervisor *v);
 
 /* ---- guest_rules.c: what it may tell, and when; pure ---- */

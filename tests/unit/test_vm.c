@@ -157,6 +157,30 @@ static void test_hostile(void **state)
 	buf_done(&events);
 }
 
+static int restored_against(const char *answers, struct err *e)
+{
+	int p[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p), 0);
+	assert_int_equal(write(p[1], answers, strlen(answers)), strlen(answers));
+	assert_int_equal(shutdown(p[1], SHUT_WR), 0);
+	int r = qmp_restored(p[0], e);
+	close(p[0]);
+	close(p[1]);
+	return r;
+}
+
+static void test_restored(void **state)
+{
+	struct err e;
+	(void) state;
+	assert_int_equal(restored_against(GREETING WELL WELL WELL EVENT, &e), 0);
+	assert_int_equal(restored_against(GREETING WELL WELL EVENT WELL, &e), 0);
+	assert_int_equal(restored_against(GREETING WELL WELL EVENT, &e), -ECHILD);
+	assert_int_equal(restored_against(GREETING WELL WELL WELL, &e), -ECHILD);
+	assert_int_equal(restored_against(GREETING WELL "{\"error\": {\"desc\": \"no\"}}\r\n" EVENT, &e),
+			 -EREMOTEIO);
+}
+
 /* It has stopped reading: what it is told finds no room, and is not waited for. */
 static void test_a_monitor_that_never_reads(void **state)
 {
@@ -184,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_no_network),
 		cmocka_unit_test(test_saved),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_restored),
 		cmocka_unit_test(test_hostile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
