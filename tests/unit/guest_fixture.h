@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ struct guest_fixture {
 	struct event *last[EVENT_TYPE_MAX];
 	uint64_t last_seq;
 	bool as_it_should; /* each event decodes, its numbers rise without gaps */
+	void (*came)(const struct event *ev); /* each that does; NULL: nobody looks */
 };
 
 static int fixture_stop(struct instance *i, bool force, struct err *e)
@@ -72,6 +74,7 @@ static inline int fixture_start(struct guest_fixture *f)
 	f->v->facts.tasks_at_end = f->v->facts.rlimit_cpu_ns = UNKNOWN_U64;
 	instance_init(&f->v->inst, &fixture_backend, &f->launch);
 	f->v->inst.priv = f;
+	f->v->inst.spool_fd = f->launch.output_dir ? memfd_create("spool", MFD_CLOEXEC) : -1;
 	f->v->state = RUN_RUNNING;
 	f->as_it_should = true;
 	signal(SIGPIPE, SIG_IGN);
@@ -89,6 +92,8 @@ static inline void fixture_read(struct guest_fixture *f)
 			f->as_it_should = false;
 			return;
 		}
+		if (f->came)
+			f->came(ev);
 		f->last_seq = ev->seq;
 		f->told[ev->type]++;
 		event_free(f->last[ev->type]);
