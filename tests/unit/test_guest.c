@@ -301,6 +301,25 @@ static void test_figures_of_the_host(void **state)
 	fixture_stop_all(&f);
 }
 
+/* A look at the machine costs more than the frame that asks for it. */
+static void test_one_look_a_tick(void **state)
+{
+	struct guest_fixture f = { 0 };
+	const struct event meter = { .type = EVENT_METER, .meter = { .cpu_ns = 5 } };
+	const uint64_t not_read = 12345;
+	(void) state;
+	assert_int_equal(fixture_start(&f), 0);
+	for (int told = 0; told < 3; told++) {
+		fixture_tell(&f, &meter);
+		fixture_rounds(&f, 5);
+		assert_true((f.v->meter.memory == not_read) == (told == 1));
+		f.v->meter.memory = not_read;
+		if (told == 1)
+			guest_tick(f.v);
+	}
+	fixture_stop_all(&f);
+}
+
 static void test_the_hosts_kill_stands(void **state)
 {
 	struct guest_fixture f = { 0 };
@@ -491,6 +510,7 @@ int main(void)
 		cmocka_unit_test(test_last_words_of_a_machine),
 		cmocka_unit_test(test_a_machine_that_dies_without_a_word),
 		cmocka_unit_test(test_figures_of_the_host),
+		cmocka_unit_test(test_one_look_a_tick),
 		cmocka_unit_test(test_the_hosts_kill_stands),
 		cmocka_unit_test(test_after_its_end_nothing_counts),
 		cmocka_unit_test(test_questions),
