@@ -208,6 +208,7 @@ test_kvm() {
 	flag=vmx own -m sh -c 'eval "$CPU"; mkdir /sys/module/kvm_pvm && ./examined'
 	found 'paravirtual' kvm-unusable weak '^kvm_pvm is loaded: .* \| .*nested virtualization'
 	if [ -e /dev/kvm ]; then
+		rm -rf .cache/belljar # the starts before remembered their machine
 		flag=svm own -m sh -c 'eval "$CPU"; mount --bind /dev/null /dev/kvm && ./examined'
 		found 'another /dev/kvm' kvm-unusable weak '^KVM_GET_API_VERSION said -1, not 12 \| .*dmesg'
 		is 'another /dev/kvm: nothing is remembered by the doctor' "$(find . -name machine -path '*belljar*')" ''
