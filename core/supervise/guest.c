@@ -24,6 +24,7 @@
 #define LAST_FILES_NS  (20 * NS_PER_S) /* the same for files, and a second for each so many bytes that came */
 #define FILES_RATE     (4u << 20)
 #define INPUT_CHUNK    (32u << 10)
+#define SILENT_NS      (3 * NS_PER_S) /* a machine that lives tells its meters long before */
 #define CPU_SLACK_NS   (2 * NS_PER_S) /* what a machine uses besides what runs in it */
 
 struct guest {
@@ -38,6 +39,7 @@ struct guest {
 	uint64_t come;       /* bytes, at the last look */
 	uint64_t awaited_ns; /* since when; 0: its end was not told */
 	bool printed_told, ending;
+	bool heard, gone; /* it said something; it ended by itself, and nobody killed it */
 	char broken[160]; /* how it broke the protocol; "": it did not */
 	struct buf input; /* frames for its data port, sent up to input_sent */
 	size_t input_sent;
@@ -160,6 +162,7 @@ static void last_frames(struct supervisor *v)
 		g->bytes = 0;
 		frames_take(v);
 		n = wire_stream_read(&g->in, v->inst.guest_fd);
+		g->heard |= n > 0;
 		frames_take(v);
 	}
 }
@@ -169,6 +172,7 @@ void guest_machine_ended(struct supervisor *v, int wait_status)
 	struct guest *g = v->guest;
 	last_frames(v);
 	g->ending = true;
+	g->gone = !WIFSIGNALED(wait_status) || WTERMSIG(wait_status) != SIGKILL;
 	if (g->broken[0] || g->exit)
 		return;
 	if (WIFSIGNALED(wait_status))
@@ -177,6 +181,14 @@ void guest_machine_ended(struct supervisor *v, int wait_status)
 	else
 		snprintf(g->broken, sizeof(g->broken), "it ended by itself, with status %d",
 			 WEXITSTATUS(wait_status));
+}
+
+/* Not a byte by any way, in a time in which each machine has something to say. */
+bool guest_silent(const struct supervisor *v)
+{
+	const struct guest *g = v->guest;
+	return v->started && g && !g->heard && !v->output.taken[0] && !v->output.taken[1] &&
+	       !v->inst.spooled && (g->gone || v->ended_ns - v->feed.start_ns >= SILENT_NS);
 }
 
 static void take_signal(struct event *to, const struct event *from)
@@ -332,6 +344,7 @@ static void on_guest(void *arg, uint32_t events)
 	}
 	if (events & EPOLLIN) {
 		ssize_t n = wire_stream_read(&g->in, v->inst.guest_fd);
+		g->heard |= n > 0;
 		if (n == 0 || (n < 0 && n != -EAGAIN && n != -ENOBUFS)) {
 			loop_unwatch_fd(v->loop, v->inst.guest_fd);
 			return;
