@@ -3,6 +3,7 @@
 # The doctor: each probe made to fail once by a real situation of the kernel, as far as a test can bring it about (what it
 # cannot, tests/unit/test_doctor.c decides on recorded facts); that a run agrees with it; that it leaves nothing.
 . "$(dirname "$0")/lib.sh"
+own_cache
 cd "$scratch" || exit 1
 mkdir tmp shims && chmod 1777 tmp
 export TMPDIR=$scratch/tmp PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

@@ -3,6 +3,7 @@
 # belljar image: what is kept for virtual machines is made, listed, removed; what a root image holds is what the host has;
 # nothing is left of a maker that was killed; what is in use or damaged is treated so.
 . "$(dirname "$0")/lib.sh"
+own_cache
 cd "$scratch" || exit 1
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 

@@ -14,7 +14,9 @@ trap 'rm -rf "$scratch"' EXIT
 export HOME=$scratch
 tools=$scratch/tools # what a run gets as its input: the probe
 mkdir "$tools" && cp "$PROBE" "$tools/probe" && chmod 755 "$tools" "$tools/probe"
-unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR
+unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_RUNTIME_DIR
+export XDG_CACHE_HOME=${TEST_CACHE:-$scratch/.cache}   # a snapshot once for all scripts: five seconds each
+own_cache() { export XDG_CACHE_HOME=$scratch/.cache; } # for what is about images themselves
 unset "${!BELLJAR_@}"
 
 tests=0
@@ -92,7 +94,7 @@ belljar() { "$BELLJAR" "$@"; }
 run_as() { # USER CMD...: in that user's own home
 	local user=$1
 	shift
-	runuser -u "$user" -- env HOME="$(getent passwd "$user" | cut -d: -f6)" "$@"
+	runuser -u "$user" -- env -u XDG_CACHE_HOME HOME="$(getent passwd "$user" | cut -d: -f6)" "$@"
 }
 
 # json EXPR [FILE]: the value of a Python expression over the JSON on standard input or in FILE, where `o` is the object

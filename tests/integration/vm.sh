@@ -3,6 +3,7 @@
 # The virtual machine beneath the level microvm, with nothing of belljar's in it: what holds its QEMU, seen from outside;
 # its snapshots, made, kept, made again when damaged; and what is left of one that is killed at any moment (nothing).
 . "$(dirname "$0")/lib.sh"
+own_cache
 build=$here/${BUILD:-build}
 images=$HOME/.cache/belljar/images
 

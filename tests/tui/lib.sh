@@ -14,7 +14,8 @@ patience=${PATIENCE:-20}
 scratch=$(mktemp -d /tmp/bj-tui-XXXXXX) || exit 1
 export HOME=$scratch TMUX_TMPDIR=$scratch
 export HISTFILE=/dev/null
-unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR NO_COLOR SSH_CONNECTION VISUAL EDITOR TMUX
+unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_RUNTIME_DIR NO_COLOR SSH_CONNECTION VISUAL EDITOR TMUX
+export XDG_CACHE_HOME=${TEST_CACHE:-$scratch/.cache} # a snapshot once for all scripts: five seconds each
 unset -f tmux
 server=0 # each terminal has a server of its own: the one before may still be on its way out
 tmux() { command tmux -L "bj$server" -f /dev/null "$@"; }
