@@ -188,8 +188,9 @@ $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/fuzz_%.o $(CORE_SRC:%.c=$(BUILD)/fuzz/
 	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(CORE_LINK)
 
 ##@ The rest
-bench: all tests ## what a start costs beside bubblewrap, watching beside strace, and the screens in floods, in tables
+bench: all tests ## what a start costs beside others, watching beside strace, a machine, the screens in floods, in tables
 	$(Q)BUILD='$(BUILD)' tests/bench/bench.sh
+	$(Q)tests/bench/machine.py $(BUILD)
 	$(Q)tests/bench/screens.py $(BUILD)/belljar
 
 screenshots: all ## draw the scenes of tests/tui/scenes into screenshots/, in each look
