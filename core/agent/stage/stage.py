@@ -10,6 +10,7 @@ import sys
 def wait():
     import atexit
     import gc
+    import multiprocessing
     import os
     import random
     import struct
@@ -58,6 +59,7 @@ def wait():
             name, _, value = entry.partition(b"=")
             os.environb[name] = value
         random.seed()  # a clone of a snapshot has the state of all others
+        multiprocessing.current_process().authkey = os.urandom(32)
         if had_zone or "TZ" in os.environ:
             time.tzset()
 
