@@ -35,13 +35,21 @@ walk() { # LESSON-NUMBER STEP ANSWER: the picture of that step after its run, ta
 has() { grep -q -- "$1" <<<"$picture"; }
 show() { printf '# |%s\n' "$picture" | sed '2,$s/^/# |/'; }
 
+# What its first run makes ahead, which may take long on a busy machine.
+microvm=yes
+"$here/tests/probes/here" microvm || microvm=
+[ -z "$microvm" ] || timeout 170 "$BELLJAR" run -q --no-record -p microvm -l python -c 'print(1)' >/dev/null 2>said || cat said
+
 number=0
 for file in "$here"/examples/lessons/*.ini; do
 	number=$((number + 1)) lesson=$(basename "$file" .ini)
 	while read -r step right preset look; do
-		[ -e "$here/presets/$preset.ini" ] || continue # a level that is not here yet: below
-		picture=$(walk $number "$step" "$right")
 		name="$lesson, step $((step + 1))"
+		if [ "$preset" = microvm ] && [ -z "$microvm" ]; then
+			report 0 "$name # SKIP cannot here: microvm"
+			continue
+		fi
+		picture=$(walk $number "$step" "$right")
 		has "$([ "$right" = - ] && echo 'It ended: ' || echo 'You expected that')"
 		report $? "$name: runs, and the answer is right" || show
 		case $look in
