@@ -113,21 +113,8 @@ static void limits_say(struct instance *i)
 	}
 }
 
-static void layers_say(struct instance *i)
-{
-	const struct microvm *m = i->priv;
-	for (size_t k = 0; k < i->told->start.layer_count && i->layer_count + 2 < INSTANCE_LAYERS; k++)
-		i->layers[i->layer_count++] = i->told->start.layers[k];
-	instance_layer(i, "vm", STATE_ON,
-		       m->accel == ACCEL_KVM ? "KVM ran it" : "QEMU's own emulation ran it",
-		       "kernel %s of its own; the layers above stand in it. %s", m->parts.release,
-		       m->accel == ACCEL_KVM
-			       ? "Under KVM"
-			       : "Software emulation: slower, and not what QEMU promises security for");
-}
-
 /* That QEMU is as confined as it was told to be, by what the kernel says of it. */
-static int vmm_verify(struct instance *i, struct err *e)
+static int vmm_verify(const struct instance *i, struct err *e)
 {
 	char path[40], status[4096];
 	snprintf(path, sizeof(path), "/proc/%d/status", i->target_pid);
@@ -137,12 +124,26 @@ static int vmm_verify(struct instance *i, struct err *e)
 	    !strstr(status, "\nCapEff:\t0000000000000000") || !strstr(status, "\nCapPrm:\t0000000000000000"))
 		return err_say(e, EPROTO,
 			       "QEMU is not confined as it was told to be: /proc/PID/status says otherwise");
+	return 0;
+}
+
+/* The outer walls first: they are what this level is taken for. */
+static void layers_say(struct instance *i)
+{
+	const struct microvm *m = i->priv;
+	instance_layer(i, "vm", STATE_ON,
+		       m->accel == ACCEL_KVM ? "KVM ran it" : "QEMU's own emulation ran it",
+		       "kernel %s of its own; the layers below vm-process stand in it. %s", m->parts.release,
+		       m->accel == ACCEL_KVM
+			       ? "Under KVM"
+			       : "Software emulation: slower, and not what QEMU promises security for");
 	instance_layer(
 		i, "vm-process", STATE_ON, "Seccomp: 2, NoNewPrivs: 1, CapEff: 0 in /proc",
 		"QEMU itself, on this host: own user, mount, pid, net, ipc and uts namespaces, "
 		"no /proc, /sys or /dev, its own sandbox and ours, nothing that it may open for writing%s",
 		i->cgroup ? ", a control group" : "; no control group to be had");
-	return 0;
+	for (size_t k = 0; k < i->told->start.layer_count && i->layer_count < INSTANCE_LAYERS; k++)
+		i->layers[i->layer_count++] = i->told->start.layers[k];
 }
 
 static int told_take(struct instance *i, struct err *e)
@@ -232,9 +233,9 @@ static int microvm_start(const struct launch *l, struct instance *i, struct err 
 	microvm_init(m, l);
 	if ((r = target_uid_check(l, e)) < 0 || (!l->spare && (r = command_make(i, e)) < 0) ||
 	    (r = microvm_ready(m, l, &i->progress, e)) < 0 || (r = restore_or_renew(i, e)) < 0 ||
-	    (r = told_take(i, e)) < 0)
+	    (r = vmm_verify(i, e)) < 0)
 		return r;
-	return vmm_verify(i, e);
+	return told_take(i, e);
 }
 
 /* ---- a spare ---- */

@@ -78,7 +78,7 @@ static void layers_say(struct instance *i, const struct landlock_rules *rules)
 	instance_layer(i, "net-ns", net ? STATE_ON : STATE_OFF, net ? "own namespace" : "",
 		       net ? "only its own loopback" : "the preset gives it the host's network");
 	instance_layer(i, "user-ns", STATE_ON, "uid_map written",
-		       "uid 1000 inside, %u on the host; nested ones refused", i->target_uid);
+		       "uid 1000 inside, %u outside; nested ones refused", i->target_uid);
 	int abi = landlock_abi();
 	instance_layer(i, "landlock",
 		       abi == 0  ? STATE_UNAVAILABLE

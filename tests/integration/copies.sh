@@ -3,6 +3,7 @@
 # Two runs in copies of one saved machine: what would give the one away to the other is drawn anew in each, the time is
 # the host's, nothing that the one left is there for the other; and what they have in common is what the manual says.
 . "$(dirname "$0")/lib.sh"
+cd "$scratch" || exit 1
 here microvm 'copies of a machine' || plan_end
 
 # name = a secret, an identity or a place that a program might take for its own

@@ -179,7 +179,7 @@ static void draw_wide(struct app *app, const struct pane *body)
 	draw_meters(w, &l[0].in, true);
 	draw_output(app, &l[1].in);
 	(void) draw_layers(w, &r[0].in, 0, false);
-	draw_limits(w, &r[1].in, 0);
+	(void) draw_limits(w, &r[1].in, 0, false);
 	if (result_rows)
 		draw_result(w, &b[0].in);
 	draw_ticker(w, &b[1].in);
@@ -199,13 +199,14 @@ static void draw_boundary(struct app *app, const struct pane *body)
 	struct section s = { .title = "Boundary in force   b or Esc closes", .rows = -1, .focus = true };
 	box_stack(body, &s, 1, BOX_CLOSED);
 	struct pane nowhere = pane_cut(&s.in, 0, 0, 0, s.in.columns);
-	int length = draw_layers(&app->watch, &nowhere, 0, true) + app->watch.limit_count + 2;
+	int length =
+		draw_limits(&app->watch, &nowhere, draw_layers(&app->watch, &nowhere, 0, true) + 2, true);
 	int last = length > s.in.rows ? length - s.in.rows : 0;
 	app->at_run.boundary_top = app->at_run.boundary_top > last ? last : app->at_run.boundary_top;
 	int row = -app->at_run.boundary_top;
 	row = draw_layers(&app->watch, &s.in, row, true);
 	pane_put(&s.in, row + 1, 1, ROLE_STRONG, "Limits");
-	draw_limits(&app->watch, &s.in, row + 2);
+	(void) draw_limits(&app->watch, &s.in, row + 2, true);
 }
 
 static void draw_for_audience(struct app *app, const struct pane *body)

@@ -373,16 +373,23 @@ int draw_layers(const struct watch *w, const struct pane *pane, int row, bool wi
 	return row;
 }
 
-void draw_limits(const struct watch *w, const struct pane *pane, int row)
+int draw_limits(const struct watch *w, const struct pane *pane, int row, bool with_whole_proof)
 {
-	for (int i = 0; i < w->limit_count; i++, row++) {
+	for (int i = 0; i < w->limit_count; i++) {
 		const struct fact *f = &w->limits[i];
 		pane_clean(pane, row, 1, ROLE_STRONG, f->name);
-		int column = pane_clean(pane, row, 13, ROLE_TEXT, f->words);
+		int column = pane_clean(pane, row, 13, ROLE_TEXT, f->words), used = 1;
 		if (f->badge)
 			column = pane_put(pane, row, column + 1, badge_role(f->state), f->badge);
-		pane_clean(pane, row, column > 33 ? column + 2 : 34, ROLE_TEXT, f->proof);
+		column = column > 33 ? column + 2 : 34;
+		struct pane proof = pane_cut(pane, 0, column, pane->rows, pane->columns - column - 1);
+		if (with_whole_proof)
+			used = pane_wrapped(&proof, row, ROLE_TEXT, f->proof);
+		else
+			pane_clean(pane, row, column, ROLE_TEXT, f->proof);
+		row += used > 1 ? used : 1;
 	}
+	return row;
 }
 
 /* The sentence under the verdict: the run's own evidence, or why nothing of it ran. */

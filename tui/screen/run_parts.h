@@ -30,7 +30,8 @@ void draw_group(const struct group *g, uint64_t t_ns, const struct pane *row, en
 
 /* draw_layers: the walls, from `row` on (it may be negative: scrolled). Returns the row after them. */
 int draw_layers(const struct watch *w, const struct pane *pane, int row, bool with_proof);
-void draw_limits(const struct watch *w, const struct pane *pane, int row);
+/* draw_limits: the same of limits, a line each where the proof may be cut. */
+int draw_limits(const struct watch *w, const struct pane *pane, int row, bool with_whole_proof);
 
 int result_height(const struct watch *w, int columns);
 void draw_result(const struct watch *w, const struct pane *pane);
