@@ -62,17 +62,27 @@ static int code_write(const struct supervisor *v, const struct inside_go *go, st
 	return r < 0 ? err_set(e, -r, "write %s", go->code_path) : 0;
 }
 
-/* What the interpreter has used before is not the program's. */
-static void cpu_limit_shift(const struct supervisor *v)
+/* What the interpreter needs until it waits may be more than the program is to have. The host does not wait for ever. */
+static void cpu_limit_lift(const struct supervisor *v)
 {
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	(void) prlimit(v->inst.target_pid, RLIMIT_CPU, &none, NULL);
+}
+
+/* What it has used before is not the program's. Where the kernel will not have the limit, nothing is run. */
+static int cpu_limit_begin(const struct supervisor *v, struct err *e)
+{
+	uint64_t limit = v->launch->policy->limit[LIMIT_CPU], used = rlimit_cpu_used(v->inst.target_pid);
 	struct rlimit lim;
-	uint64_t used = rlimit_cpu_used(v->inst.target_pid);
-	if (used == UINT64_MAX || prlimit(v->inst.target_pid, RLIMIT_CPU, NULL, &lim) < 0 ||
-	    lim.rlim_cur == RLIM_INFINITY)
-		return;
-	lim.rlim_cur += (used + NS_PER_S - 1) / NS_PER_S;
-	lim.rlim_max += (used + NS_PER_S - 1) / NS_PER_S;
-	(void) prlimit(v->inst.target_pid, RLIMIT_CPU, &lim, NULL);
+	if (limit == UNLIMITED)
+		return 0;
+	if (used == UINT64_MAX)
+		return err_say(e, ESRCH, "what waits in the machine is gone");
+	lim.rlim_cur = (limit + NS_PER_S - 1) / NS_PER_S + (used + NS_PER_S - 1) / NS_PER_S;
+	lim.rlim_max = lim.rlim_cur + 1; /* as everywhere: equal ones end in SIGKILL */
+	return prlimit(v->inst.target_pid, RLIMIT_CPU, &lim, NULL) < 0
+		       ? err_set(e, errno, "limit the CPU time of what waits")
+		       : 0;
 }
 
 /* Only with --output is there a place for results: written elsewhere they would be lost without a word. */
@@ -258,7 +268,6 @@ static void warm_forget(struct supervisor *v)
 	memset(&v->facts, 0, sizeof(v->facts));
 	v->facts.tasks_at_end = v->facts.rlimit_cpu_ns = UNKNOWN_U64;
 	group_tick(&v->groups, &v->feed); /* told to nobody yet */
-	cpu_limit_shift(v);
 	meter_begin(&v->meter, &v->inst);
 }
 
@@ -273,8 +282,10 @@ static void go(struct supervisor *v)
 		go_warm(v, go);
 		return;
 	}
-	if (r >= 0 && v->inside->warmed)
+	if (r >= 0 && v->inside->warmed) {
 		warm_forget(v);
+		r = cpu_limit_begin(v, &e);
+	}
 	v->groups.keyed = false; /* each copy has a secret of its own */
 	v->inside->going = true;
 	v->feed.mute = false;
@@ -460,7 +471,10 @@ static void launch_of(const struct inside_setup *s, int stdin_fd, struct launch 
 static int stage_start(struct supervisor *v, struct err *e)
 {
 	int r;
-	if ((r = supervisor_begin(v, e)) < 0 || (r = supervisor_watch(v, e)) < 0 ||
+	if ((r = supervisor_begin(v, e)) < 0)
+		return r;
+	cpu_limit_lift(v);
+	if ((r = supervisor_watch(v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_control, v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->inside->data_fd, EPOLLIN, on_data, v, e)) < 0 ||
 	    (r = v->inst.backend->release(&v->inst, e)) < 0)
@@ -506,9 +520,8 @@ _Noreturn void supervisor_inside(const struct inside_ports *ports)
 		failed(v, &e);
 	if (!launch.tty)
 		close_fd(&launch.stdin_fd);
-	if (output_open(v, false, &e) < 0)
+	if (output_open(v, false, &e) < 0 || cpu_limit_begin(v, &e) < 0)
 		failed(v, &e);
-	cpu_limit_shift(v);
 	meter_begin(&v->meter, &v->inst);
 	group_tick(&v->groups, &v->feed); /* told to nobody */
 	v->feed.mute = false;
