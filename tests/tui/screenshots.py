@@ -76,7 +76,7 @@ def capture(screens, path, environment):
     pid, fd = start([screens, "--script", str(path), *arguments], columns, rows,
                     {"TERM": "tmux-256color", "LC_ALL": "C.UTF-8", **environment})
     try:
-        return watch(fd, columns, rows, 12.0 if ".live." in path.name else 2.0)
+        return watch(fd, columns, rows, 30.0 if ".live." in path.name else 2.0)
     finally:
         os.kill(pid, signal.SIGTERM)
         os.close(fd)

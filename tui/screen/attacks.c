@@ -376,6 +376,7 @@ static void choose(struct app *app, const char *argument)
 		} else {
 			strv_free(s->presets);
 			s->presets = take_ptr(&names);
+			s->chosen = true;
 			attacks_make_cells(s);
 		}
 	}

@@ -154,7 +154,9 @@ void attacks_replay(struct app *app, const char *attack, const char *preset)
 {
 	struct attacks *s = attacks_state(app);
 	const char *const only[] = { attack, NULL }, *const one[] = { preset, NULL };
-	struct suite_want want = { .presets = preset ? one : (const char *const *) s->presets,
+	struct suite_want want = { .presets = preset      ? one
+					      : s->chosen ? (const char *const *) s->presets
+							  : NULL,
 				   .only = attack ? only : NULL };
 	struct err e;
 
