@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define WORDS_MAX 8
-#define SPARE_MAX 16
+#define SPARE_MAX 1 /* so many are kept */
 
 /* Enumerations of the policy are read and written through one type; gcc and clang give them all this one. */
 static_assert(sizeof(enum on_denied) == sizeof(unsigned), "enums of the policy are unsigned");
@@ -174,7 +174,7 @@ static int spare_set(struct policy *p, const struct preset_key *k, const char *v
 	uint64_t count;
 
 	if (str_to_u64(value, &count) < 0 || count > SPARE_MAX)
-		return err_say(e, EINVAL, "'%s' cannot be '%.40s'; write 0 to %d", k->name, value, SPARE_MAX);
+		return err_say(e, EINVAL, "'%s' cannot be '%.40s'; write 0 or %d", k->name, value, SPARE_MAX);
 	p->microvm.spare = (uint32_t) count;
 	return 0;
 }
@@ -410,9 +410,9 @@ const struct preset_key preset_keys[] = {
 	{ "observe", "files", "files", WORD(files_words), FIELD(observe.files) },
 	{ "observe", "exec", "programs", SWITCH(exec_switch), FIELD(observe.exec) },
 	{ "microvm", "accel", "how the virtual machine runs", WORD(accel_words), FIELD(microvm.accel) },
-	{ "microvm", "languages", "languages that its image holds", languages_set, list_show,
-	  FIELD(microvm.languages) },
-	{ "microvm", "spare", "machines kept ready, started before they are asked for", spare_set, u32_show,
+	{ "microvm", "languages", "languages that its image holds, as copies of the host's", languages_set,
+	  list_show, FIELD(microvm.languages) },
+	{ "microvm", "spare", "machines that the screens keep ready: 0 or 1", spare_set, u32_show,
 	  FIELD(microvm.spare) },
 };
 const size_t preset_key_count = ARRAY_LEN(preset_keys);

@@ -76,7 +76,7 @@ static void test_every_key(void **state)
 		"[network]\npolicy = host\n[syscalls]\ndeny = read\nallow = ptrace kcmp\non_denied = ask\n"
 		"[environment]\npass = LANG _x9\n[observe]\nsyscalls = off\nnetwork = off\nfiles = off\nexec "
 		"= off\n"
-		"[microvm]\naccel = tcg\nlanguages = py sh\nspare = 2\n");
+		"[microvm]\naccel = tcg\nlanguages = py sh\nspare = 1\n");
 	struct policy *p = loads("x");
 	assert_string_equal(p->backend, "microvm");
 	assert_int_equal(p->run_as, 1234);
@@ -95,7 +95,7 @@ static void test_every_key(void **state)
 	assert_int_equal(p->observe.files, FILES_OFF);
 	assert_int_equal(p->microvm.accel, ACCEL_TCG);
 	assert_string_equal(p->microvm.languages[0], "python");
-	assert_int_equal(p->microvm.spare, 2);
+	assert_int_equal(p->microvm.spare, 1);
 	policy_free(p);
 }
 
@@ -128,7 +128,7 @@ static void test_faults(void **state)
 	refuses_text("[environment]\npass = 9A\n", "'9A' in 'pass' is no name");
 	refuses_text("[observe]\nexec = denied\n", "'denied' is no value of 'exec' in [observe] (off | on)");
 	refuses_text("[microvm]\nlanguages = cobol\n", "'cobol' in 'languages' is no language");
-	refuses_text("[microvm]\nspare = 99\n", "'spare' cannot be '99'");
+	refuses_text("[microvm]\nspare = 2\n", "'spare' cannot be '2'");
 	refuses_text("[syscalls]\nbase = tinny\n", "x.ini:4: no syscall set 'tinny'; did you mean 'tiny'?");
 	refuses_text("[syscalls]\ndeny = raed\n",
 		     "unknown call 'raed' in 'deny' of [syscalls]; did you mean 'read'?");
