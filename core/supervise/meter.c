@@ -108,6 +108,8 @@ static void read_space(struct meter *m, const struct instance *i)
 		return;
 	}
 	uint64_t space = (fs.f_blocks - fs.f_bfree) * (uint64_t) fs.f_bsize, inodes = fs.f_files - fs.f_ffree;
+	m->space_full = fs.f_bfree == 0;
+	m->inodes_full = fs.f_ffree == 0;
 	m->space = space > m->space_base ? space - m->space_base : 0;
 	m->inodes = inodes > m->inodes_base ? inodes - m->inodes_base : 0;
 	if (m->space > m->space_peak)

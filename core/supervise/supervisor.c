@@ -113,12 +113,12 @@ void supervisor_counters(struct supervisor *v)
 				 (unsigned long long) cg->fork_failures);
 	if (v->meter.space == UNKNOWN_U64)
 		return;
-	if (limit[LIMIT_SPACE] != UNLIMITED && v->meter.space + 4096 > limit[LIMIT_SPACE]) {
+	if (limit[LIMIT_SPACE] != UNLIMITED && v->meter.space_full) {
 		v->facts.space_full = true;
 		supervisor_limit(v, LIMIT_SPACE, BASIS_SAMPLED, "%s used, none free",
 				 format_bytes(v->meter.space, text, sizeof(text)));
 	}
-	if (limit[LIMIT_INODES] != UNLIMITED && v->meter.inodes >= limit[LIMIT_INODES]) {
+	if (limit[LIMIT_INODES] != UNLIMITED && v->meter.inodes_full) {
 		v->facts.inodes_full = true;
 		supervisor_limit(v, LIMIT_INODES, BASIS_SAMPLED, "%llu files and folders, none free",
 				 (unsigned long long) v->meter.inodes);

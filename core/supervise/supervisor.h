@@ -133,6 +133,7 @@ struct meter {
 	uint64_t memfd_bytes;
 	pid_t helper;         /* a child of ours that is not the run's; 0: none */
 	bool memfds;          /* the target has made one: they are looked for */
+	bool space_full, inodes_full; /* nothing is free: with what lies there from before, that is less than the limit */
 	bool memory_exact;    /* by the kernel; else a sample */
 	bool written_whole;   /* nothing that ended is missing in it */
 	bool memory_by_parts; /* that sample is of proportional sizes */
