@@ -7,23 +7,7 @@
 cd "$scratch" || exit 1
 kills=${KILLS:-100}
 
-# A program of our own path, so that its processes can be told from those of other tests.
-mkdir -p mine/build
-cp "$BELLJAR" "${BELLJAR%/*}"/belljar-screens mine/build/ 2>/dev/null
-ln -s "$here/presets" mine/presets
-ln -s "$here/examples" mine/examples
-mine=$scratch/mine/build/belljar
-
-# Every process below PID, itself first: depth first, as in the tree of a run.
-family() {
-	local child children=()
-	echo "$1"
-	{ read -ra children <"/proc/$1/task/$1/children"; } 2>/dev/null # without a newline at its end: the status says nothing
-	for child in "${children[@]}"; do family "$child"; done
-}
-descendant() { # PID DEPTH: the first one that far below, or nothing
-	family "$1" | sed -n "$(($2 + 1))p"
-}
+make_mine
 
 # The kinds of process to kill, by their place below the front end. At subprocess there is no reaper.
 victims() {
@@ -41,8 +25,6 @@ place() { # LEVEL VICTIM
 	namespaces/target) echo 3 ;;
 	esac
 }
-
-nap() { read -rt "0.$(printf %03d $((RANDOM % $1)))" <> <(:); } # up to so many milliseconds
 
 # One kill. The target starts children and a daemon of its own, so that there is something to leave behind.
 kill_one() { # LEVEL VICTIM MARK: says what was left
@@ -66,7 +48,6 @@ kill_one() { # LEVEL VICTIM MARK: says what was left
 	leftovers "$3"
 	return 1
 }
-gone() { [[ $(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null) != [RSDTt] ]]; }
 
 clear_away() { # a failure must not make the next one fail: the processes are this script's own, by their mark
 	local pid

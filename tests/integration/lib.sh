@@ -199,3 +199,40 @@ leftovers() { # MARK
 	done 2>/dev/null
 }
 none_left() { [ -z "$(leftovers "$1")" ]; }
+
+# ---- processes, to be killed at any moment ----
+
+nap() { # MILLISECONDS: up to so many
+	local ms=$((RANDOM % $1))
+	read -rt "$((ms / 1000)).$(printf %03d $((ms % 1000)))" <> <(:)
+}
+gone() { [[ $(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null) != [RSDTt] ]]; }
+
+# Every process below PID, itself first: depth first, as in the tree of a run.
+family() {
+	local child children=()
+	echo "$1"
+	{ read -ra children <"/proc/$1/task/$1/children"; } 2>/dev/null # without a newline at its end: the status says nothing
+	for child in "${children[@]}"; do family "$child"; done
+}
+descendant() { # PID DEPTH: the first one that far below, or nothing
+	family "$1" | sed -n "$(($2 + 1))p"
+}
+
+# A belljar of this script's own path, so that its processes can be told from those of other tests.
+make_mine() { # sets $mine
+	mkdir -p "$scratch/mine/build"
+	cp "$BELLJAR" "${BELLJAR%/*}"/belljar-screens "$scratch/mine/build/" 2>/dev/null
+	ln -s "$here/presets" "$here/examples" "$scratch/mine/"
+	ln -s "$here/${BUILD:-build}/guest" "$scratch/mine/build/guest"
+	mine=$scratch/mine/build/belljar
+}
+
+# The QEMUs of this script, by what they have open of its cache (own_cache).
+machines() {
+	find /proc/[0-9]*/fd -maxdepth 1 -lname "$XDG_CACHE_HOME/belljar/images/*" -printf '%h\n' 2>/dev/null | while read -r fds; do
+		case $(readlink "${fds%/fd}/exe") in */qemu-*) echo "${fds%/fd}" ;; esac
+	done | sort -u
+}
+no_machines() { [ -z "$(machines)" ]; }
+some_machine() { [ -n "$(machines)" ]; }

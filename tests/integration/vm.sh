@@ -10,14 +10,6 @@ images=$HOME/.cache/belljar/images
 machine() { # VERB [N]
 	timeout -k 5 120 "$build/tests/bench/vm" "$1" "$build/guest" "$build/tests/probes/vm_agent" "${@:2}" 2>&1
 }
-# The QEMUs of this script: each has the RAM of one of its snapshots open. pid:what it is.
-machines() {
-	find /proc/[0-9]*/fd -maxdepth 1 -lname "$images/*" -printf '%h\n' 2>/dev/null | while read -r fds; do
-		case $(readlink "${fds%/fd}/exe") in */qemu-*) echo "${fds%/fd}" ;; esac
-	done | sort -u
-}
-no_machines() { [ -z "$(machines)" ]; }
-some_machine() { [ -n "$(machines)" ]; }
 
 if ! here program:/usr/bin/qemu-system-x86_64 'a machine boots' || ! here guest 'a machine boots' ||
 	! here userns 'a machine boots'; then
