@@ -174,6 +174,7 @@ int look_usage(const struct command *const *commands)
 	options_help(look_options, &out);
 	buf_str(&out, "  --version\n"
 		      "\n"
+		      "Levels (run -p): subprocess, namespaces (without it), microvm (own kernel)\n"
 		      "Status: the target's own, or 124 time, 137 memory, 159 policy, 130 cancelled, 125 not "
 		      "run.\n");
 	int status = look_print(out.data);

@@ -39,7 +39,7 @@ static const char help[] =
 	"recorded in a file of its own. What it reads on standard input is empty, or --stdin.\n"
 	"\n"
 	"  belljar compare agent.py\n"
-	"  belljar compare -p subprocess,namespaces,classroom --wall 3s agent.py\n"
+	"  belljar compare -p subprocess,namespaces,microvm --wall 3s agent.py\n"
 	"\n"
 	"Status: 0 all ran, 1 one of them could not be run, 125 it could not be done.\n";
 
