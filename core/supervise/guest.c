@@ -197,6 +197,20 @@ static void take_signal(struct event *to, const struct event *from)
 	to->exit.signal = from->exit.signal;
 }
 
+/* The output is counted out here, and the guest may not tell of it: no limit is in both. */
+static void limits_add(struct event *to, const struct event *told)
+{
+	static const char *met[LIMIT_MAX]; /* of the one exit event of this process */
+	size_t n = 0;
+	for (size_t k = 0; k < told->exit.limits_met_count; k++)
+		met[n++] = told->exit.limits_met[k];
+	for (size_t k = 0; k < to->exit.limits_met_count && n < LIMIT_MAX; k++)
+		if (strcmp(to->exit.limits_met[k], limit_kinds[LIMIT_OUTPUT].name) == 0)
+			met[n++] = to->exit.limits_met[k];
+	to->exit.limits_met = met;
+	to->exit.limits_met_count = n;
+}
+
 /* What the host knows stands: its own kill, its own memory group, that nothing is left, and how long it took. */
 void guest_verdict(struct supervisor *v, struct event *ev)
 {
@@ -212,10 +226,9 @@ void guest_verdict(struct supervisor *v, struct event *ev)
 		ev->exit.cpu_s = (double) v->meter_told.cpu_ns / 1e9;
 	if (v->facts.setup_code || v->facts.killed_for != VERDICT_NONE)
 		return;
-	ev->exit.limits_met = NULL;
-	ev->exit.limits_met_count = 0;
 	if (!told) {
 		bool oom = v->facts.cg.oom_kills != UNKNOWN_U64 && v->facts.cg.oom_kills > 0;
+		ev->exit.limits_met_count = 0;
 		ev->exit.verdict = oom ? VERDICT_MEMORY : VERDICT_LOST;
 		ev->exit.status = -1;
 		ev->exit.signal = NULL;
@@ -230,8 +243,7 @@ void guest_verdict(struct supervisor *v, struct event *ev)
 	take_signal(ev, told);
 	snprintf(evidence, sizeof(evidence), "%.500s (told by the guest)", told->exit.evidence);
 	ev->exit.evidence = evidence;
-	ev->exit.limits_met = told->exit.limits_met;
-	ev->exit.limits_met_count = told->exit.limits_met_count;
+	limits_add(ev, told);
 }
 
 /* ---- what it tells ---- */

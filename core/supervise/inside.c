@@ -271,6 +271,8 @@ static void warm_forget(struct supervisor *v)
 	meter_begin(&v->meter, &v->inst);
 }
 
+static void on_data(void *arg, uint32_t events);
+
 static void go(struct supervisor *v)
 {
 	struct inside_go *go = &v->inside->go;
@@ -299,8 +301,11 @@ static void go(struct supervisor *v)
 	meter_given(&v->meter, go->code ? 1 : 0, go->code_len);
 	if (stage_tell(v, go, &e) < 0 || supervisor_timers(v, &e) < 0)
 		failed(v, &e);
+	/* Not before: where the launch comes in parts its input may come first, and its end with it. */
 	if (!go->input)
 		close_fd(&v->inside->stdin_fd);
+	else if (loop_watch_fd(v->loop, v->inside->data_fd, EPOLLIN, on_data, v, &e) < 0)
+		failed(v, &e);
 }
 
 static void on_frame(struct supervisor *v, const void *frame, size_t len)
@@ -476,7 +481,6 @@ static int stage_start(struct supervisor *v, struct err *e)
 	cpu_limit_lift(v);
 	if ((r = supervisor_watch(v, e)) < 0 ||
 	    (r = loop_watch_fd(v->loop, v->feed.wire_fd, EPOLLIN, on_control, v, e)) < 0 ||
-	    (r = loop_watch_fd(v->loop, v->inside->data_fd, EPOLLIN, on_data, v, e)) < 0 ||
 	    (r = v->inst.backend->release(&v->inst, e)) < 0)
 		return r;
 	v->started = true;
