@@ -10,57 +10,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/random.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define STAGE    "/usr/lib/belljar/stage"
-#define STAGE_PY "/usr/lib/belljar/stage.py"
-#define PYTHON   "/usr/bin/python3"
+#define STAGE     "/usr/lib/belljar/stage"
+#define STAGE_PY  "/usr/lib/belljar/stage.py"
+#define PYTHON    "/usr/bin/python3"
+#define WARM_RUNS 2
+#define CODE_TOLD (32u << 10) /* more of it an interpreter reads from its file */
 
-/* ---- making a copy one's own ---- */
-
-static int clock_apply(const struct inside_go *go, struct err *e)
-{
-	const struct timespec now = { .tv_sec = (time_t) (go->realtime_ns / NS_PER_S),
-				      .tv_nsec = (long) (go->realtime_ns % NS_PER_S) };
-	return clock_settime(CLOCK_REALTIME, &now) < 0 ? err_set(e, errno, "set the clock") : 0;
-}
-
-/* All copies of a snapshot have the generator's state: without this they would draw the same numbers. */
-static int seed_apply(const struct inside_go *go, struct err *e)
-{
-	FREE struct rand_pool_info *pool = xcalloc(1, sizeof(*pool) + INSIDE_SEED);
-	pool->entropy_count = INSIDE_SEED * 8;
-	pool->buf_size = INSIDE_SEED;
-	memcpy(pool->buf, go->seed, INSIDE_SEED);
-	CLOSE_FD int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || ioctl(fd, RNDADDENTROPY, pool) < 0 || ioctl(fd, RNDRESEEDCRNG) < 0)
-		return err_set(e, errno, "renew the random number generator");
-	return 0;
-}
-
-static int code_write(const struct supervisor *v, const struct inside_go *go, struct err *e)
-{
-	if (!go->code)
-		return 0;
-	CLOSE_FD int fd = openat(v->inst.root_dirfd, go->code_path + 1,
-				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return err_set(e, errno, "make %s", go->code_path);
-	int r = write_all(fd, go->code, go->code_len);
-	return r < 0 ? err_set(e, -r, "write %s", go->code_path) : 0;
-}
+/* ---- what it may use of the processor ---- */
 
 /* What the interpreter needs until it waits may be more than the program is to have. The host does not wait for ever. */
 static void cpu_limit_lift(const struct supervisor *v)
@@ -85,49 +52,6 @@ static int cpu_limit_begin(const struct supervisor *v, struct err *e)
 		       : 0;
 }
 
-/* Only with --output is there a place for results: written elsewhere they would be lost without a word. */
-static int output_open(const struct supervisor *v, bool open, struct err *e)
-{
-	return fchmod(v->inst.output_dirfd, open ? 0755 : 0555) < 0 ? err_set(e, errno, "open or close /out")
-								    : 0;
-}
-
-static int canaries_plant(struct supervisor *v, const struct inside_go *go, struct err *e)
-{
-	if (!go->canary)
-		return 0;
-	CLOSE_FD int home =
-		openat(v->inst.root_dirfd, "home/user", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (home < 0)
-		return err_set(e, errno, "open the target's home");
-	canary_of(&v->inst.canary, go->canary);
-	return canary_plant(&v->inst.canary, home, v->inst.target_uid, e);
-}
-
-/* As the target: the file system behind its places knows no other id, root's neither. */
-static int files_give(struct supervisor *v, const struct inside_go *go, struct err *e)
-{
-	int r;
-	setfsgid(v->inst.target_gid);
-	setfsuid(v->inst.target_uid);
-	if ((r = code_write(v, go, e)) >= 0)
-		r = canaries_plant(v, go, e);
-	setfsuid(0);
-	setfsgid(0);
-	return r;
-}
-
-static int copy_make_own(struct supervisor *v, const struct inside_go *go, struct err *e)
-{
-	int r;
-	if ((r = clock_apply(go, e)) < 0 || (r = seed_apply(go, e)) < 0 || (r = files_give(v, go, e)) < 0 ||
-	    (go->output && (r = output_open(v, true, e)) < 0) || (r = inside_places(v, go, e)) < 0)
-		return r;
-	if (v->inst.tty_fd >= 0)
-		typing_resize(v, go->rows ? go->rows : 24, go->columns ? go->columns : 80);
-	return 0;
-}
-
 /* ---- telling the stage ---- */
 
 static int program_check(struct supervisor *v, const struct inside_go *go, struct err *e)
@@ -150,7 +74,9 @@ static void words_add(struct buf *b, char *const *words)
 static int stage_tell(struct supervisor *v, const struct inside_go *go, struct err *e)
 {
 	struct buf b = { 0 };
-	const uint32_t counts[2] = { (uint32_t) strv_len(go->argv), (uint32_t) strv_len(go->env) };
+	const size_t code_len = v->inside->python && go->code_len <= CODE_TOLD ? go->code_len : 0;
+	const uint32_t counts[] = { (uint32_t) strv_len(go->argv), (uint32_t) strv_len(go->env),
+				    (uint32_t) code_len };
 	uint32_t len = 0;
 	buf_add(&b, &len, sizeof(len));
 	buf_add(&b, counts, sizeof(counts));
@@ -158,6 +84,7 @@ static int stage_tell(struct supervisor *v, const struct inside_go *go, struct e
 	buf_add(&b, cwd, strlen(cwd) + 1);
 	words_add(&b, go->argv);
 	words_add(&b, go->env);
+	buf_add(&b, go->code, code_len);
 	len = (uint32_t) (b.len - sizeof(len));
 	memcpy(b.data, &len, sizeof(len));
 	int r = write_all(v->inside->stdin_fd, b.data, b.len);
@@ -244,30 +171,33 @@ static _Noreturn void finish(struct supervisor *v)
 
 /* ---- what the host says ---- */
 
-/* A run that is told to nobody, in a machine that is kept ready: what is used for the first time is used now, on the way
- * out as well. */
-static void go_warm(struct supervisor *v, const struct inside_go *go)
+/* Everything is looked at as at the end of a run, and what was seen is let go. */
+static void look_once(struct supervisor *v)
 {
 	struct verdict_space space;
 	struct event ev;
-	struct err e;
-	if (copy_make_own(v, go, &e) < 0 || stage_tell(v, go, &e) < 0)
-		failed(v, &e);
-	v->inside->warmed = true;
 	supervisor_gather(v);
 	verdict_make(&v->facts, v->inst.limits, &ev, &space);
 	(void) event_encode(&ev, v->feed.space, sizeof(v->feed.space));
 }
 
-/* What the first run left is not the next one's. */
-static void warm_forget(struct supervisor *v)
+/* A run that is told to nobody, in a machine that is kept ready: what is used for the first time is used now, on the way
+ * out as well. */
+static void go_warm(struct supervisor *v, const struct inside_go *go)
 {
-	if (v->inside->code_path)
-		(void) unlinkat(v->inst.root_dirfd, v->inside->code_path + 1, 0);
+	struct err e;
+	if (inside_own(v, go, &e) < 0 || stage_tell(v, go, &e) < 0)
+		failed(v, &e);
+	v->inside->warmed = true;
+	look_once(v);
+}
+
+static void facts_begin(struct supervisor *v)
+{
 	memset(v->inside->sent, 0, sizeof(v->inside->sent));
 	memset(&v->facts, 0, sizeof(v->facts));
 	v->facts.tasks_at_end = v->facts.rlimit_cpu_ns = UNKNOWN_U64;
-	group_tick(&v->groups, &v->feed); /* told to nobody yet */
+	group_tick(&v->groups, &v->feed); /* told to nobody */
 	meter_begin(&v->meter, &v->inst);
 }
 
@@ -280,12 +210,12 @@ static void go(struct supervisor *v)
 	int r = inside_go_unpack(&v->inside->whole, go, &e);
 	v->inside->whole.len = 0;
 	if (r >= 0 && go->warm && !v->inside->warmed) {
-		v->inside->code_path = go->code_path;
 		go_warm(v, go);
 		return;
 	}
 	if (r >= 0 && v->inside->warmed) {
-		warm_forget(v);
+		inside_own_forget(v); /* what the first run left is not the next one's */
+		facts_begin(v);
 		r = cpu_limit_begin(v, &e);
 	}
 	v->groups.keyed = false; /* each copy has a secret of its own */
@@ -293,12 +223,12 @@ static void go(struct supervisor *v)
 	v->feed.mute = false;
 	v->feed.start_ns = now_ns();
 	v->state = RUN_RUNNING;
-	if (r < 0 || program_check(v, go, &e) < 0 || copy_make_own(v, go, &e) < 0)
+	if (r < 0 || program_check(v, go, &e) < 0 || inside_own(v, go, &e) < 0)
 		failed(v, &e);
 	if (go->output)
 		v->inside->launch->output_dir = (char *) "/out";
 	clock_gettime(CLOCK_REALTIME_COARSE, &v->began);
-	meter_given(&v->meter, go->code ? 1 : 0, go->code_len);
+	meter_given(&v->meter, v->inside->code_files, go->code_len);
 	if (stage_tell(v, go, &e) < 0 || supervisor_timers(v, &e) < 0)
 		failed(v, &e);
 	/* Not before: where the launch comes in parts its input may come first, and its end with it. */
@@ -473,6 +403,15 @@ static void launch_of(const struct inside_setup *s, int stdin_fd, struct launch 
 	free(l);
 }
 
+static int stage_await(struct supervisor *v, struct err *e)
+{
+	while (!v->inside->waiting)
+		if (supervisor_round(v) != 0)
+			return err_say(e, ECHILD, "what is to wait in the machine ended: %s",
+				       v->facts.setup_text[0] ? v->facts.setup_text : "it could not start");
+	return 0;
+}
+
 static int stage_start(struct supervisor *v, struct err *e)
 {
 	int r;
@@ -484,17 +423,37 @@ static int stage_start(struct supervisor *v, struct err *e)
 	    (r = v->inst.backend->release(&v->inst, e)) < 0)
 		return r;
 	v->started = true;
-	while (!v->inside->waiting)
-		if (supervisor_round(v) != 0)
-			return err_say(e, ECHILD, "what is to wait in the machine ended: %s",
-				       v->facts.setup_text[0] ? v->facts.setup_text : "it could not start");
-	return 0;
+	return stage_await(v, e);
+}
+
+/* What a run does is done before the machine is saved, so that each copy finds it done: what is allocated at first use and
+ * looked up for the first time is there, and a shell and its library are in memory. */
+static int stage_warm(struct supervisor *v, struct err *e)
+{
+	static const char code[] = "import sys\nprint('ready', flush=True)\n";
+	char *python[] = { (char *) PYTHON, (char *) "-u", (char *) "/workspace/main.py", NULL };
+	char *program[] = { (char *) "/usr/bin/sh", (char *) "-c", (char *) "echo ready", NULL };
+	const bool is_python = v->inside->python;
+	const struct inside_go go = { .argv = is_python ? python : program,
+				      .code = is_python ? (char *) code : NULL,
+				      .code_len = is_python ? strlen(code) : 0,
+				      .warm = true };
+	int r = 0;
+	for (int n = 0; r >= 0 && n < WARM_RUNS && !v->launch->tty; n++) {
+		v->inside->waiting = false;
+		if ((r = stage_tell(v, &go, e)) >= 0 && (r = stage_await(v, e)) >= 0)
+			look_once(v);
+	}
+	return r;
 }
 
 _Noreturn void supervisor_inside(const struct inside_ports *ports)
 {
 	struct supervisor *v = xcalloc(1, sizeof(*v));
-	struct inside in = { .port_fd = { ports->stdout_fd, ports->stderr_fd }, .data_fd = ports->data_fd };
+	struct inside in = { .port_fd = { ports->stdout_fd, ports->stderr_fd },
+			     .data_fd = ports->data_fd,
+			     .random_fd = -1,
+			     .code_fd = -1 };
 	struct inside_setup setup;
 	struct launch launch;
 	struct err e;
@@ -520,14 +479,13 @@ _Noreturn void supervisor_inside(const struct inside_ports *ports)
 	in.stdin_fd = stdin_pipe[1];
 	in.python = setup.waiting == WAITING_PYTHON;
 	launch_of(&setup, stdin_pipe[0], &launch);
-	if (stage_start(v, &e) < 0)
+	if (stage_start(v, &e) < 0 || stage_warm(v, &e) < 0)
 		failed(v, &e);
 	if (!launch.tty)
 		close_fd(&launch.stdin_fd);
-	if (output_open(v, false, &e) < 0 || cpu_limit_begin(v, &e) < 0)
+	if (inside_own_begin(v, &e) < 0 || cpu_limit_begin(v, &e) < 0)
 		failed(v, &e);
-	meter_begin(&v->meter, &v->inst);
-	group_tick(&v->groups, &v->feed); /* told to nobody */
+	facts_begin(v);
 	v->feed.mute = false;
 	supervisor_tell_start(v); /* that all stands: now the machine may be saved */
 	(void) feed_flush(&v->feed);

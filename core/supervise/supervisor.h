@@ -131,9 +131,10 @@ struct meter {
 	uint64_t last_ns, last_cpu_ns, last_written;
 	uint64_t cpu_sum, cpu_gone, cpu_missing; /* see cpu_floor() */
 	uint64_t memfd_bytes;
-	pid_t helper;         /* a child of ours that is not the run's; 0: none */
-	bool memfds;          /* the target has made one: they are looked for */
-	bool space_full, inodes_full; /* nothing is free: with what lies there from before, that is less than the limit */
+	pid_t helper; /* a child of ours that is not the run's; 0: none */
+	bool memfds;  /* the target has made one: they are looked for */
+	bool space_full,
+		inodes_full; /* nothing is free: with what lies there from before, that is less than the limit */
 	bool memory_exact;    /* by the kernel; else a sample */
 	bool written_whole;   /* nothing that ended is missing in it */
 	bool memory_by_parts; /* that sample is of proportional sizes */
@@ -303,13 +304,21 @@ struct inside {
 	struct launch *launch; /* as far as it is known */
 	uint64_t sent_files;
 	bool warmed;                /* a first run of ours is behind it */
-	char *code_path;            /* of that one; NULL: it had none */
+	int random_fd;              /* whose generator each copy renews */
+	int code_fd;                /* an empty file where the program will most likely be; -1: none */
+	const char *code_path;      /* where it is; NULL: there is none. Borrowed */
+	uint64_t code_files;        /* that were made for it: 0 or 1 */
 	bool python;                /* what waits is an interpreter, and is there */
 	bool waiting, going, exits; /* the stage is ready; it was told what to run; the target asked to end */
 };
 int relay_start(struct supervisor *v, struct err *e);
 void relay_finish(struct supervisor *v); /* what stands in the pipes now */
 void inside_collect(struct supervisor *v, const struct collector *to);
+/* inside_own.c: a copy of the machine becomes one of its own. begin: what can be done before it is saved; forget: the first
+ * run's files are not the next one's. */
+int inside_own_begin(struct supervisor *v, struct err *e);
+int inside_own(struct supervisor *v, const struct inside_go *go, struct err *e);
+void inside_own_forget(struct supervisor *v);
 /* inside_places: the inputs, and the project, come to where the target sees them. */
 int inside_places(struct supervisor *v, const struct inside_go *go, struct err *e);
 /* inside_exits: the target asks for its end with that status; true: it is over, and need not be let go on. */

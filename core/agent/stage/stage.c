@@ -4,8 +4,9 @@
  * standard output that it waits, reads from its standard input what to execute, and becomes that. It has no library of
  * ours: whatever it can do, the program after it can do as well.
  *
- * The request: a u32 of how many bytes follow; u32 each: how many words of argv, of the environment; then the folder, the
- * words of argv and those of the environment, each ended by a NUL. What comes behind it is the program's own input.
+ * The request: a u32 of how many bytes follow; u32 each: how many words of argv, of the environment, bytes of code; then
+ * the folder, the words of argv and those of the environment, each ended by a NUL; then that code, where it is an
+ * interpreter's that waits and short. What comes behind all that is the program's own input.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -60,7 +61,7 @@ static void first_run(char **argv, char **env)
 
 static int wait_and_become(void)
 {
-	uint32_t len, counts[2];
+	uint32_t len, counts[3];
 	struct termios modes, raw;
 	bool terminal = tcgetattr(0, &modes) == 0;
 	if (terminal) { /* the request is no text: as it comes, without an echo */

@@ -48,28 +48,37 @@ def wait():
 
     def request():
         body = read(struct.unpack("=I", read(4))[0])
-        argc, envc = struct.unpack_from("=II", body)
-        words = body[8:].split(b"\0")
-        return words[0], words[1:1 + argc], words[1 + argc:1 + argc + envc]
+        argc, envc, code_len = struct.unpack_from("=III", body)
+        words = body[12:len(body) - code_len].split(b"\0")
+        code = body[len(body) - code_len:] if code_len else None
+        return words[0], words[1:1 + argc], words[1 + argc:1 + argc + envc], code
 
     def renew(env):
-        had_zone = "TZ" in os.environ
-        os.environ.clear()
-        for entry in env:
+        # Of the environment little changes from one run to the next.
+        nonlocal known
+        now = set(env)
+        changed = set()
+        for entry in now - known:
             name, _, value = entry.partition(b"=")
             os.environb[name] = value
+            changed.add(name)
+        for entry in known - now:
+            name = entry.partition(b"=")[0]
+            if name not in changed:
+                del os.environb[name]
+                changed.add(name)
+        known = now
         random.seed()  # a clone of a snapshot has the state of all others
         multiprocessing.current_process().authkey = os.urandom(32)
-        if had_zone or "TZ" in os.environ:
+        if b"TZ" in changed:
             time.tzset()
 
-    def load(path):
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        parts = []
-        while part := os.read(file, 1 << 20):
-            parts.append(part)
-        os.close(file)
-        return compile(b"".join(parts), os.fsdecode(path), "exec", dont_inherit=True)
+    # What is short comes with the request: the file has the same, for whoever looks.
+    def load(path, code):
+        if code is None:
+            with open(path, "rb") as file:
+                code = file.read()
+        return compile(code, os.fsdecode(path), "exec", dont_inherit=True)
 
     def finish(code):
         try:
@@ -106,11 +115,11 @@ def wait():
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
 
-    def run(path, argv):
+    def run(path, argv, code):
         status = 0
         names = become(path, argv)
         try:
-            exec(load(path), names)
+            exec(load(path, code), names)
         except SystemExit as error:
             status = status_of(error)
         except BaseException as error:
@@ -131,17 +140,18 @@ def wait():
     settle()
     gc.collect()
     gc.freeze()
+    known = {name + b"=" + value for name, value in os.environb.items()}
     os.write(1, b"waiting\n")
-    cwd, argv, env = request()
+    cwd, argv, env, code = request()
     while not cwd:  # a run of belljar's own first: whatever it takes to run something has been done once by then
-        renew(env)
-        exec(load(argv[2]), {"__name__": "__warm__"})
+        renew(env or known)
+        exec(load(argv[2], code), {"__name__": "__warm__"})
         sys.stdout.flush()
         os.write(1, b"waiting\n")
-        cwd, argv, env = request()
+        cwd, argv, env, code = request()
     os.chdir(cwd)
     renew(env)
-    run(argv[2], argv[2:])  # python3 -u FILE ARGUMENTS...
+    run(argv[2], argv[2:], code)  # python3 -u FILE ARGUMENTS...
 
 
 wait()
