@@ -34,13 +34,13 @@ const char *vm_program(enum accel accel)
 
 /*
  * tsc_early_khz: without it, the guest measures its clock against timers that a busy host delays, and each fifth boot or
- * so hangs. cryptomgr.notests, init_on_alloc=0, audit=0, lsm=landlock: 0.3 s of start under emulation, where also no
+ * so hangs. cryptomgr.notests, init_on_alloc=0, audit=0, psi=0, lsm=landlock: 0.3 s of start under emulation, where also no
  * speculation of guest code is left to mitigate. panic=-1 and reboot=t with -no-reboot: a guest that panics ends its QEMU. By
  * any other way of rebooting, a machine that was restored begins with its firmware again, which finds no kernel and halts.
  */
 #define KERNEL_WORDS                                                                               \
 	"quiet panic=-1 reboot=t tsc=reliable no_timer_check random.trust_cpu=on 8250.nr_uarts=0 " \
-	"cryptomgr.notests=1 init_on_alloc=0 audit=0 lsm=landlock"
+	"cryptomgr.notests=1 init_on_alloc=0 audit=0 psi=0 lsm=landlock"
 
 static char *kernel_line(const struct vm_want *w)
 {

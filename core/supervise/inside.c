@@ -89,7 +89,7 @@ static int stage_tell(struct supervisor *v, const struct inside_go *go, struct e
 	memcpy(b.data, &len, sizeof(len));
 	int r = write_all(v->inside->stdin_fd, b.data, b.len);
 	buf_done(&b);
-	if (!go->warm)
+	if (go->input)
 		(void) fcntl(v->inside->stdin_fd, F_SETFL, O_NONBLOCK);
 	return r < 0 ? err_set(e, -r, "tell the stage what to run") : 0;
 }

@@ -101,13 +101,16 @@ def wait():
         print(code, file=sys.stderr)
         return 1
 
-    def become(path, argv):
+    def main_module():
         main = type(sys)("__main__")
         sys.modules["__main__"] = main
-        sys.argv = [os.fsdecode(word) for word in argv]
-        sys.path[0] = os.path.dirname(os.fsdecode(path)) or ""
-        vars(main).update(__annotations__={}, __builtins__=__builtins__, __file__=os.fsdecode(path), __cached__=None)
+        vars(main).update(__annotations__={}, __builtins__=__builtins__, __file__=None, __cached__=None)
         return vars(main)
+
+    def become(path, argv):
+        sys.argv = [os.fsdecode(word) for word in argv]
+        names["__file__"] = os.fsdecode(path)
+        sys.path[0] = names["__file__"].rpartition("/")[0]
 
     def die_of_interrupt():
         import signal
@@ -117,7 +120,7 @@ def wait():
 
     def run(path, argv, code):
         status = 0
-        names = become(path, argv)
+        become(path, argv)
         try:
             exec(load(path, code), names)
         except SystemExit as error:
@@ -140,6 +143,7 @@ def wait():
     settle()
     gc.collect()
     gc.freeze()
+    names = main_module()
     known = {name + b"=" + value for name, value in os.environb.items()}
     os.write(1, b"waiting\n")
     cwd, argv, env, code = request()
