@@ -31,41 +31,63 @@ like 'a guest that panics ends its QEMU' "$(machine panic)" '^QEMU ended'
 like 'an image that can be written to is refused' "$(machine open)" 'open for reading, and for nothing else'
 
 # ---- what holds a QEMU, seen from outside ----
+# What is known of a QEMU from outside, however it was started.
+what_holds() { # /proc/PID [WHOSE]
+	local qemu=$1 whose=${2-} status threads kind set ram
+	status=$(cat "$qemu/status")
+	for set in Inh Prm Eff Bnd Amb; do
+		[ $set = Bnd ] && [ "$(id -u)" -ne 0 ] && continue # an ordinary user's own is not his to drop in every case
+		like "${whose}it has no capabilities: $set" "$status" "^Cap$set:	0+\$"
+	done
+	threads=$(cat "$qemu"/task/*/status)
+	is "${whose}nor gets any, behind a filter and its own on top of that: each thread" \
+		"$(grep -E '^(NoNewPrivs|Seccomp.*|CapEff):' <<<"$threads" | sort -u)" 'CapEff:	0000000000000000
+NoNewPrivs:	1
+Seccomp:	2
+Seccomp_filters:	2'
+	[ "$(id -u)" -ne 0 ] || like "${whose}an unprivileged user" "$status" '^Uid:	65534	65534	65534	65534$'
+	for kind in user mnt pid net ipc uts; do
+		ok "${whose}a $kind namespace of its own" [ "$(readlink "$qemu/ns/$kind")" != "$(readlink "/proc/self/ns/$kind")" ]
+	done
+	is "${whose}its environment is empty" "$(wc -c <"$qemu/environ")" 0
+	is "${whose}no /proc, /sys, /dev, home" "$(ls "$qemu/root")" 'etc
+lib
+lib64
+usr'
+	is "${whose}what it sees is read-only" "$(awk '$6 !~ /^ro,nosuid,nodev/' "$qemu/mountinfo")" ''
+	like "${whose}it can make no file" "$(cat "$qemu/limits")" '^Max file size +0 +0 '
+	like "${whose}nor leave a core" "$(cat "$qemu/limits")" '^Max core file size +0 +0 '
+	ram=$(find "$qemu/fd" -lname "$images/snapshot-*/ram" -printf '%f\n')
+	like "${whose}the RAM is open for reading" "$(cat "$qemu/fdinfo/${ram:-none}")" '^flags:	0[0-9]*00$'
+	is "${whose}and mapped for itself alone" "$(awk '/\/ram$/ { print $2 }' "$qemu/maps" | sort -u)" rw-p
+	is "${whose}it holds nothing else that is a file but the images" "$(find "$qemu/fd" -printf '%l\n' | grep '^/' |
+		grep -vE "^(/dev/null|$images/(snapshot|data|root)-[0-9a-f]+/(ram|data\.erofs|[a-z.]+))\$")" ''
+	is "${whose}all of these files only for reading" "$(find "$qemu/fd" -lname '/*' -printf '%f\n' | while read -r fd; do
+		sed -n 's/^flags:.*\([0-9]\)$/\1/p' "$qemu/fdinfo/$fd"
+	done | sort -u)" 0
+	is "${whose}what else it holds is a socket, a pipe or an event" "$(find "$qemu/fd" -type l ! -lname '/*' -printf '%l\n' |
+		sed 's/:.*//' | grep -vxE 'socket|pipe|anon_inode' | sort -u)" ''
+}
+
 mkfifo "$scratch/go"
 machine hold <"$scratch/go" >"$scratch/held" &
 exec 8>"$scratch/go"
 wait_until 60 grep -q ^run "$scratch/held"
 said() { sed -n "s/^$1 //p" "$scratch/held"; }
 qemu=/proc/$(said qemu)
-status=$(cat "$qemu/status")
-for set in Inh Prm Eff Bnd Amb; do
-	[ $set = Bnd ] && [ "$(id -u)" -ne 0 ] && continue # an ordinary user's own is not his to drop in every case
-	like "it has no capabilities: $set" "$status" "^Cap$set:	0+\$"
-done
-like 'nor gets any' "$status" '^NoNewPrivs:	1$'
-like 'behind a filter' "$status" '^Seccomp:	2$'
-like 'and its own on top of that' "$status" '^Seccomp_filters:	2$'
-[ "$(id -u)" -ne 0 ] || like 'an unprivileged user' "$status" '^Uid:	65534	65534	65534	65534$'
-for kind in user mnt pid net ipc uts; do
-	ok "a $kind namespace of its own" [ "$(readlink "$qemu/ns/$kind")" != "$(readlink "/proc/self/ns/$kind")" ]
-done
-is 'its environment is empty' "$(wc -c <"$qemu/environ")" 0
-is 'no /proc, /sys, /dev, home' "$(ls "$qemu/root")" 'etc
-lib
-lib64
-usr'
-is 'what it sees is read-only' "$(awk '$6 !~ /^ro,nosuid,nodev/' "$qemu/mountinfo")" ''
-like 'it can make no file' "$(cat "$qemu/limits")" '^Max file size +0 +0 '
-like 'nor leave a core' "$(cat "$qemu/limits")" '^Max core file size +0 +0 '
-ram=$(find "$qemu/fd" -lname "$images/snapshot-$(said snapshot)/ram" -printf '%f\n')
-like 'the RAM is open for reading' "$(cat "$qemu/fdinfo/$ram")" '^flags:	0[0-9]*00$'
-is 'and mapped for itself alone' "$(awk '/\/ram$/ { print $2 }' "$qemu/maps" | sort -u)" rw-p
-is 'it holds nothing else that is a file but the images' \
-	"$(find "$qemu/fd" -printf '%l\n' | grep '^/' | grep -vE "^(/dev/null|$images/(snapshot|data)-[0-9a-f]+/(ram|data\.erofs|[a-z.]+))\$")" ''
-is 'all of these files only for reading' "$(find "$qemu/fd" -lname '/*' -printf '%f\n' | while read -r fd; do
-	sed -n 's/^flags:.*\([0-9]\)$/\1/p' "$qemu/fdinfo/$fd"
-done | sort -u)" 0
+what_holds "$qemu"
 like 'a snapshot in use is there still' "$(machine make)" '^kept'
+
+# ---- the same of a run's ----
+if here microvm 'the machine of a run'; then
+	"$BELLJAR" run -q -p microvm -l python -c 'print("here", flush=True); import time; time.sleep(100)' \
+		>"$scratch/here" 2>/dev/null </dev/null &
+	front=$!
+	ok 'a run waits' wait_until 60 grep -q here "$scratch/here"
+	what_holds "$(machines | grep -vxF "$qemu")" 'of a run: '
+	kill -TERM $front
+	wait $front
+fi
 
 # ---- killed ----
 driver=$(ps -o ppid= -p "$(said reaper)" | tr -d ' ')
