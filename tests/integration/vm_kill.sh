@@ -16,7 +16,7 @@ vm_run() { # N
 	timeout -k 5 120 "$mine" run -q -p microvm -l python \
 		-c "import os; print($1 * $1, os.urandom(8).hex())" </dev/null 2>&1
 }
-no_snapshot() { "$mine" image rm snapshot >/dev/null 2>&1; }
+no_snapshot() { rm -rf "$XDG_CACHE_HOME"/belljar/images/snapshot-*; }
 cached() { (cd "$XDG_CACHE_HOME/belljar" && find . | sort); }
 left() {
 	leftovers "$mine"
