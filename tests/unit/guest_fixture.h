@@ -27,7 +27,7 @@ struct guest_fixture {
 	unsigned told[EVENT_TYPE_MAX]; /* that came to the front end */
 	struct event *last[EVENT_TYPE_MAX];
 	uint64_t last_seq;
-	bool as_it_should; /* each event decodes, its numbers rise without gaps */
+	bool as_it_should;                    /* each event decodes, its numbers rise without gaps */
 	void (*came)(const struct event *ev); /* each that does; NULL: nobody looks */
 };
 
