@@ -254,7 +254,7 @@ static int warm_await(struct instance *i, struct err *e)
 		if (poll(&p, 1, 100) <= 0)
 			continue;
 		ssize_t n = read(i->out_fd, bytes + have, sizeof(bytes) - have);
-		if (n <= 0 && errno != EAGAIN)
+		if (n == 0 || (n < 0 && errno != EAGAIN))
 			return err_say(e, ECHILD, "the machine that was to be kept ready ended");
 		have += n > 0 ? (size_t) n : 0;
 		if (have >= strlen(word) && memmem(bytes, have, word, strlen(word)))

@@ -105,19 +105,28 @@ uint64_t cgroup_number(const struct cgroup_leaf *l, const char *file)
 	return value;
 }
 
-uint64_t cgroup_key(const struct cgroup_leaf *l, const char *file, const char *key)
+void cgroup_keys(const struct cgroup_leaf *l, const char *file, const struct cgroup_key_want *want,
+		 size_t count)
 {
 	char text[4096], *rest = text, *line;
-	uint64_t value;
-	size_t len = strlen(key);
+	size_t len;
 
+	for (size_t k = 0; k < count; k++)
+		*want[k].ret = UNKNOWN_U64;
 	if (!l || file_read_small(l->dir_fd, file, text, sizeof text) < 0)
-		return UNKNOWN_U64;
+		return;
 	while ((line = strsep(&rest, "\n")))
-		if (strncmp(line, key, len) == 0 && line[len] == ' ' &&
-		    str_to_u64(line + len + 1, &value) == 0)
-			return value;
-	return UNKNOWN_U64;
+		for (size_t k = 0; k < count; k++)
+			if (strncmp(line, want[k].key, len = strlen(want[k].key)) == 0 && line[len] == ' ')
+				(void) str_to_u64(line + len + 1, want[k].ret);
+}
+
+uint64_t cgroup_key(const struct cgroup_leaf *l, const char *file, const char *key)
+{
+	uint64_t value;
+
+	cgroup_keys(l, file, &(struct cgroup_key_want){ key, &value }, 1);
+	return value;
 }
 
 /* ---- a run's folder in one hierarchy ---- */

@@ -113,10 +113,16 @@ const struct cgroup_leaf *cgroup_leaf_of(const struct cgroup *c, unsigned contro
 int cgroup_set(int dirfd, const char *file, const char *text, char *got, size_t size, struct err *e);
 uint64_t cgroup_quota_us(uint64_t millicores); /* of one period */
 int cgroup_set_limit(int dirfd, const char *file, uint64_t value, uint64_t *ret_held, struct err *e);
-/* cgroup_number: a file that holds one number. cgroup_key: one of its lines "key number". UINT64_MAX: not
- * said. */
+/* cgroup_number: a file that holds one number. cgroup_key: one of its lines "key number". cgroup_keys: several, of one
+ * moment. UINT64_MAX: not said. */
+struct cgroup_key_want {
+	const char *key;
+	uint64_t *ret;
+};
 uint64_t cgroup_number(const struct cgroup_leaf *l, const char *file);
 uint64_t cgroup_key(const struct cgroup_leaf *l, const char *file, const char *key);
+void cgroup_keys(const struct cgroup_leaf *l, const char *file, const struct cgroup_key_want *want,
+		 size_t count);
 
 /* cgroup_populated: a leaf has a member. */
 bool cgroup_populated(const struct cgroup_leaf *l);

@@ -139,8 +139,12 @@ static void v1_read(const struct cgroup *c, struct cgroup_reading *ret)
 	const struct cgroup_leaf *memory = cgroup_leaf_of(c, CG_MEMORY), *pids = cgroup_leaf_of(c, CG_PIDS);
 	const struct cgroup_leaf *cpu = cgroup_leaf_of(c, CG_CPU), *cpuacct = cgroup_leaf_of(c, CG_CPUACCT);
 
+	uint64_t idle;
+	const struct cgroup_key_want stat[] = { { "total_inactive_file", &idle },
+						{ "total_workingset_activate_file", &ret->memory_thrashed } };
+
 	ret->memory = cgroup_number(memory, "memory.usage_in_bytes");
-	uint64_t idle = cgroup_key(memory, "memory.stat", "total_inactive_file");
+	cgroup_keys(memory, "memory.stat", stat, ARRAY_LEN(stat));
 	if (ret->memory != UNKNOWN_U64 && idle != UNKNOWN_U64)
 		ret->memory -= idle < ret->memory ? idle : ret->memory;
 	ret->memory_peak = cgroup_number(memory, "memory.max_usage_in_bytes");

@@ -342,20 +342,28 @@ static void v2_read(const struct cgroup *c, struct cgroup_reading *ret)
 {
 	const struct cgroup_leaf *l = c->leaf_count ? &c->leaf[0] : NULL;
 
+	uint64_t idle, used_us, throttled_us;
+	const struct cgroup_key_want stat[] = { { "inactive_file", &idle },
+						{ "workingset_activate_file",
+						  &ret->memory_thrashed } }, /* since 5.9 */
+		/* With memory.oom.group the first victim is counted twice (seen on 6.1): more than none is what it
+		 * says. */
+		events[] = { { "oom_kill", &ret->oom_kills }, { "max", &ret->memory_failures } },
+				     cpu[] = { { "usage_usec", &used_us },
+					       { "throttled_usec", &throttled_us } };
+
 	ret->memory = cgroup_number(l, "memory.current");
-	uint64_t idle = cgroup_key(l, "memory.stat", "inactive_file");
+	cgroup_keys(l, "memory.stat", stat, ARRAY_LEN(stat));
 	if (ret->memory != UNKNOWN_U64 && idle != UNKNOWN_U64)
 		ret->memory -= idle < ret->memory ? idle : ret->memory;
 	ret->memory_peak = cgroup_number(l, "memory.peak"); /* since 5.19 */
-	/* With memory.oom.group the first victim is counted twice (seen on 6.1): more than none is what it
-	 * says. */
-	ret->oom_kills = cgroup_key(l, "memory.events", "oom_kill");
-	ret->memory_failures = cgroup_key(l, "memory.events", "max");
+	cgroup_keys(l, "memory.events", events, ARRAY_LEN(events));
 	ret->tasks = cgroup_number(l, "pids.current");
 	ret->tasks_peak = cgroup_number(l, "pids.peak"); /* since 6.1 */
 	ret->fork_failures = cgroup_key(l, "pids.events", "max");
-	ret->cpu_ns = times_thousand(cgroup_key(l, "cpu.stat", "usage_usec"));
-	ret->throttled_ns = times_thousand(cgroup_key(l, "cpu.stat", "throttled_usec"));
+	cgroup_keys(l, "cpu.stat", cpu, ARRAY_LEN(cpu));
+	ret->cpu_ns = times_thousand(used_us);
+	ret->throttled_ns = times_thousand(throttled_us);
 }
 
 static int v2_freeze(const struct cgroup *c, bool on, struct err *e)

@@ -125,6 +125,7 @@ size_t cgroup_child_fds(const struct cgroup *c, int *fds); /* at most CGROUP_CHI
 int cgroup_limit(const struct cgroup *c, enum cgroup_controller which, uint64_t *ret_value, const char **ret_mechanism);
 struct cgroup_reading { /* UINT64_MAX: this kernel does not say */
 	uint64_t memory, memory_peak, oom_kills, memory_failures; /* failures: times the limit was met */
+	uint64_t memory_thrashed; /* pages of files that were dropped, and needed again at once */
 	uint64_t tasks, tasks_peak, fork_failures;
 	uint64_t cpu_ns, throttled_ns;
 };

@@ -23,8 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define METER_NS  (100 * NS_PER_MS)
-#define MEMORY_NS (20 * NS_PER_MS)
+#define METER_NS     (100 * NS_PER_MS)
+#define MEMORY_NS    (20 * NS_PER_MS)
+#define THRASHING_NS NS_PER_S
 
 /* ---- the front end ---- */
 
@@ -125,6 +126,37 @@ void supervisor_counters(struct supervisor *v)
 	}
 }
 
+/*
+ * Short of memory, the kernel drops the pages of programs and libraries, which come back from their files at the next
+ * instruction: as long as there are any it counts that as progress, and kills nobody, while nothing goes on. So a limit
+ * is met also where all but a sixteenth cannot be dropped, and what was dropped is needed again at once, look after look.
+ */
+static void look_for_thrashing(struct supervisor *v)
+{
+	const struct cgroup_reading *cg = &v->meter.cg;
+	const uint64_t limit = v->launch->policy->limit[LIMIT_MEMORY];
+	struct thrashing *t = &v->thrashing;
+	char pause[24];
+	bool goes_on = v->state == RUN_RUNNING && limit != UNLIMITED && cg->memory != UNKNOWN_U64 &&
+		       cg->memory_thrashed != UNKNOWN_U64 && cg->memory + limit / 16 >= limit &&
+		       cg->memory_thrashed > t->pages;
+	t->pages = cg->memory_thrashed;
+	if (!goes_on)
+		t->since_ns = 0;
+	else if (!t->since_ns) {
+		t->since_ns = now_ns();
+		t->pages_before = cg->memory_thrashed;
+	} else if (now_ns() - t->since_ns >= THRASHING_NS) {
+		v->facts.thrashed = cg->memory_thrashed - t->pages_before;
+		supervisor_limit(
+			v, LIMIT_MEMORY, BASIS_COUNTER,
+			"%llu pages of programs dropped and read again within %s (workingset_activate_file)",
+			(unsigned long long) v->facts.thrashed,
+			format_ns(now_ns() - t->since_ns, pause, sizeof(pause)));
+		supervisor_kill(v, VERDICT_MEMORY);
+	}
+}
+
 static void on_meter(void *arg)
 {
 	struct supervisor *v = arg;
@@ -138,6 +170,7 @@ static void on_meter(void *arg)
 	} else {
 		meter_emit(&v->meter, &v->inst, &v->feed);
 		supervisor_counters(v);
+		look_for_thrashing(v);
 	}
 	if (!v->guest && cpu_limit != UNLIMITED && v->meter.cpu_ns > cpu_limit && v->state == RUN_RUNNING) {
 		char used[24];

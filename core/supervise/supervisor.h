@@ -100,6 +100,8 @@ struct facts {
 	char setup_text[512];
 	struct cgroup_reading cg; /* at the end; all UINT64_MAX without a control group */
 	uint64_t enomem_answered, enomem_largest, eagain_answered;
+	uint64_t
+		thrashed; /* pages of programs that were dropped and needed again at once, before the run was ended for it */
 	bool space_full, inodes_full, file_at_limit, tasks_at_limit; /* by looking */
 	bool xfsz_own; /* a program of the run may have had a SIGXFSZ sent, or has met a file size of its own choice */
 	uint64_t tasks_at_end; /* when the target ended; UNKNOWN_U64: nobody counted */
@@ -350,6 +352,10 @@ struct supervisor {
 	struct asks asks;
 	struct typing typing;
 	struct output output;
+	struct thrashing {
+		uint64_t pages, pages_before; /* at the last look, and when it began */
+		uint64_t since_ns;            /* 0: it does not */
+	} thrashing;
 	struct {
 		uint64_t cpu_ns, memory_peak, processes_peak, written;
 	} meter_told;          /* the guest's last word on them */

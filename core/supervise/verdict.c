@@ -80,6 +80,11 @@ static void say_memory(const struct say *s)
 	if (counter(f->cg.oom_kills))
 		evidence(s, "limit %s, peak %s, oom_kill %llu, at %.1f s", limit, peak,
 			 (unsigned long long) f->cg.oom_kills, (double) f->first_oom_ns / 1e9);
+	else if (f->killed_for == VERDICT_MEMORY && f->thrashed)
+		evidence(s,
+			 "limit %s, peak %s, %llu pages of programs dropped and needed again at once, "
+			 "stopped at %.1f s",
+			 limit, peak, (unsigned long long) f->thrashed, (double) f->killed_at_ns / 1e9);
 	else if (f->killed_for == VERDICT_MEMORY)
 		evidence(s, "limit %s, measured %s over the tree by proportional size, stopped at %.1f s",
 			 limit, peak, (double) f->killed_at_ns / 1e9);

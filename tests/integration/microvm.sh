@@ -115,6 +115,17 @@ test_limits() {
 	is 'memory' "$(ended) $(got 'o["stdout"]')" 'memory 137 '
 	like 'memory: the guest says so' "$(got 'o["evidence"]')" 'limit 256 MiB.*oom_kill.*\(told by the guest\)$'
 
+	# Page after page: as long as the kernel finds a page of the interpreter to drop, it kills nobody.
+	vm --wall 60s --cpu 60s -l python -c 'b = []
+for i in range(300):
+	x = bytearray(1 << 20)
+	for k in range(0, 1 << 20, 4096): x[k] = 1
+	b.append(x)
+print("held")' </dev/null
+	is 'memory in small steps' "$(ended) $(got 'o["stdout"]')" 'memory 137 '
+	like 'memory in small steps: how it was seen' "$(got 'o["evidence"]')" \
+		'limit 256 MiB.*(oom_kill|pages of programs dropped and needed again).*\(told by the guest\)$'
+
 	tight -l python -c '
 import os, time
 try:

@@ -80,7 +80,8 @@ static void v1_counters(void **state)
 #define M "sys/fs/cgroup/memory/own/" LEAF "/memory."
 	put(M "usage_in_bytes", "10485760\n");
 	put(M "stat",
-	    "cache 1\ninactive_file 7\ntotal_cache 4\ntotal_inactive_file 1048576\ntotal_active_file 0\n");
+	    "cache 1\ninactive_file 7\ntotal_cache 4\ntotal_inactive_file 1048576\ntotal_active_file 0\n"
+	    "workingset_activate_file 1\ntotal_workingset_activate_file 91\n");
 	put(M "max_usage_in_bytes", "67108864\n");
 	put(M "oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
 	put(M "failcnt", "41\n");
@@ -92,6 +93,7 @@ static void v1_counters(void **state)
 	    "nr_periods 9\nnr_throttled 2\nthrottled_time 5000\n");
 	cgroup_read(c, &rd);
 	assert_int_equal(rd.memory, 9437184);
+	assert_int_equal(rd.memory_thrashed, 91);
 	assert_int_equal(rd.memory_peak, 67108864);
 	assert_int_equal(rd.oom_kills, 2);
 	assert_int_equal(rd.memory_failures, 41);

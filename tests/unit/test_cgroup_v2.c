@@ -157,7 +157,8 @@ static void v2_counters(void **state)
 	struct cgroup *c = create(&e, &r);
 	assert_int_equal(r, 0);
 	put(V2 "/" LEAF "/memory.current", "10485760\n");
-	put(V2 "/" LEAF "/memory.stat", "anon 1\nfile 2\ninactive_file 485760\nactive_file 1\n");
+	put(V2 "/" LEAF "/memory.stat", "anon 1\nfile 2\ninactive_file 485760\nactive_file 1\n"
+					"workingset_activate_file 92\n");
 	put(V2 "/" LEAF "/memory.peak", "20971520\n");
 	put(V2 "/" LEAF "/memory.events", "low 0\nhigh 0\nmax 12\noom 1\noom_kill 1\noom_group_kill 1\n");
 	put(V2 "/" LEAF "/pids.current", "5\n");
@@ -165,6 +166,7 @@ static void v2_counters(void **state)
 	put(V2 "/" LEAF "/cpu.stat", "usage_usec 61000\nuser_usec 1\nnr_throttled 1\nthrottled_usec 250\n");
 	cgroup_read(c, &rd);
 	assert_int_equal(rd.memory, 10000000);
+	assert_int_equal(rd.memory_thrashed, 92);
 	assert_int_equal(rd.memory_peak, 20971520);
 	assert_int_equal(rd.oom_kills, 1);
 	assert_int_equal(rd.memory_failures, 12);

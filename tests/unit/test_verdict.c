@@ -66,6 +66,8 @@ static const struct row {
 	    "exit status 0", "memory" },
 	{ "measured over", { .killed_for = VERDICT_MEMORY, .memory_peak = 300 << 20, .killed_at_ns = NS_PER_S, .cg = NONE },
 	    VERDICT_MEMORY, -1, NULL, "measured 300 MiB over the tree", NULL },
+	{ "nothing but thrashing", { .killed_for = VERDICT_MEMORY, .memory_peak = 256 << 20, .thrashed = 91, .killed_at_ns = 3 * NS_PER_S, .cg = NONE },
+	    VERDICT_MEMORY, -1, NULL, "peak 256 MiB, 91 pages of programs dropped and needed again at once, stopped at 3.0 s", NULL },
 	{ "forks counted", { .ended = true, .wait_status = EXITED(1), .processes_peak = 64, .cg = { .oom_kills = 0, .fork_failures = 7 } },
 	    VERDICT_PROCESSES, 1, NULL, "limit 64 tasks, peak 64, refused forks: 7 counted in pids.events", NULL },
 	{ "forks answered", { .ended = true, .wait_status = EXITED(2), .eagain_answered = 5, .cg = NONE }, VERDICT_PROCESSES, 2, NULL,
