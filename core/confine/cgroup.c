@@ -95,12 +95,44 @@ uint64_t cgroup_quota_us(uint64_t millicores)
 	return quota_us < 1000 ? 1000 : quota_us;
 }
 
+/* -1: there is none, or no more may be open. `file` is a literal, and stays. */
+static int leaf_file(const struct cgroup_leaf *l, const char *file)
+{
+	struct cgroup_open *o = l->open;
+
+	for (size_t k = 0; k < o->count; k++)
+		if (strcmp(o->file[k].name, file) == 0)
+			return o->file[k].fd;
+	if (o->count == CGROUP_FILES)
+		return -1;
+	int fd = openat(l->dir_fd, file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd >= 0) {
+		o->file[o->count].name = file;
+		o->file[o->count++].fd = fd;
+	}
+	return fd;
+}
+
+/* As one string without its last newline. < 0: it cannot be read. */
+static ssize_t leaf_read(const struct cgroup_leaf *l, const char *file, char *text, size_t size)
+{
+	int fd = l ? leaf_file(l, file) : -1;
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
+
+	if (n < 0)
+		return -1;
+	if (n > 0 && text[n - 1] == '\n')
+		n--;
+	text[n] = '\0';
+	return n;
+}
+
 uint64_t cgroup_number(const struct cgroup_leaf *l, const char *file)
 {
 	char text[32];
 	uint64_t value;
 
-	if (!l || file_read_small(l->dir_fd, file, text, sizeof text) < 0 || str_to_u64(text, &value) < 0)
+	if (leaf_read(l, file, text, sizeof text) < 0 || str_to_u64(text, &value) < 0)
 		return UNKNOWN_U64;
 	return value;
 }
@@ -113,7 +145,7 @@ void cgroup_keys(const struct cgroup_leaf *l, const char *file, const struct cgr
 
 	for (size_t k = 0; k < count; k++)
 		*want[k].ret = UNKNOWN_U64;
-	if (!l || file_read_small(l->dir_fd, file, text, sizeof text) < 0)
+	if (leaf_read(l, file, text, sizeof text) < 0)
 		return;
 	while ((line = strsep(&rest, "\n")))
 		for (size_t k = 0; k < count; k++)
@@ -154,6 +186,7 @@ int cgroup_leaf_make(struct cgroup *c, const char *parent, unsigned controllers,
 
 	struct cgroup_leaf *l = &c->leaf[c->leaf_count++]; /* from here on, cgroup_remove undoes it */
 	*l = (struct cgroup_leaf){ .dir_fd = -1, .tasks_fd = -1, .controllers = controllers };
+	l->open = xcalloc(1, sizeof *l->open);
 	l->parent_fd = take_fd(&parent_fd);
 	l->dir_fd = openat(l->parent_fd, c->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (l->dir_fd < 0)
@@ -262,6 +295,9 @@ static int remove_leaves(struct cgroup *c)
 static size_t close_leaves(struct cgroup *c)
 {
 	for (size_t i = 0; i < c->leaf_count; i++) {
+		for (size_t k = 0; c->leaf[i].open && k < c->leaf[i].open->count; k++)
+			close_fd(&c->leaf[i].open->file[k].fd);
+		free(c->leaf[i].open);
 		close_fd(&c->leaf[i].tasks_fd);
 		close_fd(&c->leaf[i].dir_fd);
 		close_fd(&c->leaf[i].parent_fd);
@@ -348,10 +384,12 @@ static void gather_leaf(struct cgroup *c, const struct cgroup_hierarchy *y)
 		return;
 	l.parent_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	l.dir_fd = l.parent_fd < 0 ? -1 : openat(l.parent_fd, c->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (l.dir_fd < 0)
+	if (l.dir_fd < 0) {
 		close_fd(&l.parent_fd);
-	else
-		c->leaf[c->leaf_count++] = l;
+		return;
+	}
+	l.open = xcalloc(1, sizeof *l.open);
+	c->leaf[c->leaf_count++] = l;
 }
 
 /* Opens what there is of a run as if it had been made here: of version 2 the one folder, in our own group

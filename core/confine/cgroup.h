@@ -69,10 +69,16 @@ int cgroup_ask_scope(const struct cgroup_host *h, const char *name, struct err *
 
 /* ---- one run's groups ---- */
 
+#define CGROUP_FILES 12
 struct cgroup_leaf {
 	int parent_fd, dir_fd;
 	int tasks_fd;        /* v1: opened before the clone, written by the child; v2: -1 */
 	unsigned controllers;
+	/* What was read once stays open: the next look is one call. Owned by the leaf; made at the first look. */
+	struct cgroup_open {
+		struct { const char *name; int fd; } file[CGROUP_FILES];
+		size_t count;
+	} *open;
 };
 enum cgroup_held { HELD_MEMORY, HELD_PIDS, HELD_CPU, HELD_MAX };
 struct cgroup {

@@ -130,6 +130,7 @@ void supervisor_finish(struct supervisor *v)
 		(void) e; /* told above, as far as it was known then */
 	feed_drain(&v->feed);
 	guest_stop(v);
+	meter_done(&v->meter);
 	feed_done(&v->feed);
 	loop_free(v->loop);
 	free(v->canary_told);

@@ -140,8 +140,11 @@ struct meter {
 	bool memory_exact;    /* by the kernel; else a sample */
 	bool written_whole;   /* nothing that ended is missing in it */
 	bool memory_by_parts; /* that sample is of proportional sizes */
+	int io_fd;            /* the target's "io" in /proc, where io_pid is not 0 */
+	pid_t io_pid;
 };
 void meter_start(struct meter *m, const struct instance *i);
+void meter_done(struct meter *m);
 /* meter_begin: what was used until now is not the run's. */
 void meter_begin(struct meter *m, const struct instance *i);
 /* meter_given: files that were put there for it, neither. */
