@@ -77,6 +77,7 @@ struct instance {
 	int pidfd;
 	pid_t target_pid; /* of the target, in our pid namespace; 0: not known */
 	bool has_reaper;
+	bool paused; /* as it was last told */
 	bool program_missing;      /* the start failed as there is no such program: 127, or 126 for EACCES */
 	uid_t target_uid;          /* on this host */
 	gid_t target_gid;

@@ -370,15 +370,20 @@ int child_stop(struct instance *i, bool force, struct err *e)
 			return err_set(e, errno, "send SIGTERM to the target");
 		return 0;
 	}
-	if (i->cgroup)
+	/* With process 1 the kernel kills all of its namespace, at once and whatever they fork; only what version 1 holds
+	 * still has to be let go for it. Where there is none, the group is asked until it is empty. */
+	if (i->cgroup && !i->has_reaper)
 		cgroup_kill(i->cgroup);
 	if (i->pidfd >= 0 && syscall(SYS_pidfd_send_signal, i->pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
 		return err_set(e, errno, "kill the run");
+	if (i->cgroup && i->has_reaper && i->paused)
+		return cgroup_freeze(i->cgroup, false, e);
 	return 0;
 }
 
 int child_pause(struct instance *i, bool on, struct err *e)
 {
+	i->paused = on;
 	if (i->cgroup && (cgroup_controllers(i->cgroup) & CG_FREEZE))
 		return cgroup_freeze(i->cgroup, on, e);
 	if (i->target_pid > 0 && kill(-i->target_pid, on ? SIGSTOP : SIGCONT) < 0 && errno != ESRCH)
