@@ -61,9 +61,11 @@ const char *trial_pack(enum waiting waiting, bool warm, struct buf *out, struct 
 	char *python[] = { (char *) "/usr/bin/python3", (char *) "-u", (char *) "/workspace/main.py", NULL };
 	char *program[] = { (char *) "/usr/bin/sh", (char *) "-c", (char *) "echo ready", NULL };
 	static const char code[] = "print('ready')\n";
+	char *env[] = { (char *) "BELLJAR_RUN=trial", NULL };
 	struct inside_go go;
 	if (go_begin(&go, "trial", e) < 0)
 		return NULL;
+	go.env = env;
 	go.warm = warm;
 	go.argv = waiting == WAITING_PYTHON ? python : program;
 	if (waiting == WAITING_PYTHON) {

@@ -209,14 +209,14 @@ static void go(struct supervisor *v)
 	struct err e;
 	int r = inside_go_unpack(&v->inside->whole, go, &e);
 	v->inside->whole.len = 0;
-	if (r >= 0 && go->warm && !v->inside->warmed) {
-		go_warm(v, go);
-		return;
-	}
 	if (r >= 0 && v->inside->warmed) {
 		inside_own_forget(v); /* what the first run left is not the next one's */
 		facts_begin(v);
 		r = cpu_limit_begin(v, &e);
+	}
+	if (r >= 0 && go->warm) {
+		go_warm(v, go);
+		return;
 	}
 	v->groups.keyed = false; /* each copy has a secret of its own */
 	v->inside->going = true;

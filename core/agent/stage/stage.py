@@ -148,7 +148,7 @@ def wait():
     os.write(1, b"waiting\n")
     cwd, argv, env, code = request()
     while not cwd:  # a run of belljar's own first: whatever it takes to run something has been done once by then
-        renew(env or known)
+        renew(known.union(env))
         exec(load(argv[2], code), {"__name__": "__warm__"})
         sys.stdout.flush()
         os.write(1, b"waiting\n")
