@@ -155,8 +155,8 @@ void sweep_dead(void);              /* all of this user's */
 /*
  * Images and snapshots that are kept for virtual machines. images_list: the one that was used last first. Gives: *ret
  * (image_entries_free), and where they are. images_remove: by its whole name; -EBUSY: it is in use. images_build: those that
- * a run under the policy needs, now instead of at its start; `step` (may be NULL) hears what is being done.
+ * a run under the policy needs, now instead of at its start; -ECANCELED: `to` (may be NULL) did not want them any more.
  */
 int images_list(struct image_entry **ret, size_t *ret_count, char **ret_where, struct err *e);
 int images_remove(const char *name, struct err *e);
-int images_build(const struct policy *p, void (*step)(void *arg, const char *what), void *arg, struct err *e);
+int images_build(const struct policy *p, const struct progress *to, struct err *e);

@@ -37,6 +37,7 @@ struct image_tree {
 	int fd;     /* of the folder */
 	char *path; /* its path */
 	uint64_t bytes_left, files_left;
+	const struct progress *progress; /* asked whether it is still wanted. Borrowed; NULL: it is */
 };
 /* image_tree_begin: makes the folder `name`. image_tree_end: removes it with all that is in it. */
 int image_tree_begin(struct image_tree *t, int dirfd, const char *path, const char *name, struct err *e);

@@ -47,6 +47,7 @@ static int data_make(void *arg, int dirfd, const char *path, struct err *e)
 	if (m->launch->project_dir || m->launch->input_count)
 		progress_step(m->progress, "packing what the run is given");
 	int r = image_tree_begin(&tree, dirfd, path, TREE, e);
+	tree.progress = m->progress;
 	if (r >= 0)
 		r = tree_fill(&tree, m->launch, e);
 	if (r >= 0)

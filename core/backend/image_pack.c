@@ -9,15 +9,18 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define EROFS_SUPER_OFFSET 1024
 #define EROFS_MAGIC        0xe0f5e1e2u
+#define LOOK_MS            100 /* between two looks at whether it is still wanted */
 #define NO_EROFS           127 /* as a shell says it */
 /* The same each time: it is told by what it was made from. */
 #define IMAGE_UUID "6f1c4a52-9d0b-4a53-8d0e-b6c1be11a7a5"
@@ -57,8 +60,25 @@ static void last_line(int fd, char *to, size_t size)
 		memmove(to, line + 1, strlen(line + 1) + 1);
 }
 
-static int mkfs_run(const char *image, const char *tree, struct err *e)
+/* 0: it ended, -ECANCELED: nobody wants it any more, and it is no more. */
+static int mkfs_wait(pid_t pid, const struct progress *progress, int *ret_status, struct err *e)
 {
+	CLOSE_FD int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	int r = 0;
+	while (pidfd >= 0 && r >= 0 && poll(&p, 1, LOOK_MS) <= 0)
+		r = progress_check(progress, e);
+	if (r < 0)
+		(void) kill(pid, SIGKILL);
+	while (waitpid(pid, ret_status, 0) < 0)
+		if (errno != EINTR)
+			return err_set(e, errno, "wait for mkfs.erofs");
+	return r;
+}
+
+static int mkfs_run(const char *image, const struct image_tree *t, struct err *e)
+{
+	const char *tree = t->path;
 	char said[256];
 	int status;
 	CLOSE_FD int message = memfd_create("mkfs.erofs", MFD_CLOEXEC);
@@ -69,9 +89,9 @@ static int mkfs_run(const char *image, const char *tree, struct err *e)
 		return err_set(e, errno, "start mkfs.erofs");
 	if (pid == 0)
 		become_mkfs(image, tree, message, parent);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_set(e, errno, "wait for mkfs.erofs");
+	int r = mkfs_wait(pid, t->progress, &status, e);
+	if (r < 0)
+		return r;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_EROFS)
@@ -87,7 +107,7 @@ int image_pack(const struct image_tree *t, int dirfd, const char *name, uint64_t
 	FREE char *folder = xstrndup(t->path, (size_t) (strrchr(t->path, '/') - t->path));
 	FREE char *path = xprintf("%s/%s", folder, name);
 	struct stat st;
-	int r = mkfs_run(path, t->path, e);
+	int r = mkfs_run(path, t, e);
 	if (r < 0)
 		return r;
 	CLOSE_FD int fd = openat(dirfd, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -119,6 +119,7 @@ static int root_make(void *arg, int dirfd, const char *path, struct err *e)
 	struct image_tree tree;
 	progress_step(m->progress, "copying the programs of the root image");
 	int r = image_tree_begin(&tree, dirfd, path, TREE, e);
+	tree.progress = m->progress;
 	if (r >= 0)
 		r = tree_fill(&tree, m, e);
 	if (r >= 0) {

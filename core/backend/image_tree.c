@@ -72,7 +72,9 @@ static int copy_new(struct image_tree *t, const char *source, int dirfd, const c
 					 .max_bytes = t->bytes_left,
 					 .max_files = t->files_left };
 	struct stage_done done = { 0 };
-	int r = stage_copy_in(source, dirfd, name, &want, &done, e);
+	int r = progress_check(t->progress, e);
+	if (r >= 0)
+		r = stage_copy_in(source, dirfd, name, &want, &done, e);
 	if (r < 0)
 		return r;
 	t->bytes_left -= done.bytes;

@@ -54,9 +54,8 @@ static int ready(const struct policy *p, const char *language, const struct prog
 	return r;
 }
 
-int images_build(const struct policy *p, void (*step)(void *arg, const char *what), void *arg, struct err *e)
+int images_build(const struct policy *p, const struct progress *to, struct err *e)
 {
-	const struct progress to = { .step = step, .arg = arg };
-	int r = ready(p, "python", &to, e);
-	return r < 0 ? r : ready(p, NULL, &to, e);
+	int r = ready(p, "python", to, e);
+	return r < 0 ? r : ready(p, NULL, to, e);
 }

@@ -16,12 +16,14 @@ int image_remove(const char *name, struct err *e)
 	return images_remove(name, e);
 }
 
-int image_build(const char *preset, void (*step)(void *arg, const char *what), void *arg, struct err *e)
+int image_build(const char *preset, void (*step)(void *arg, const char *what), bool (*stopped)(void *arg),
+		void *arg, struct err *e)
 {
+	const struct progress to = { step, stopped, arg };
 	struct policy *p = NULL;
 	int r = preset_load(preset, &p, e);
 	if (r >= 0)
-		r = images_build(p, step, arg, e);
+		r = images_build(p, &to, e);
 	policy_free(p);
 	return r;
 }

@@ -96,9 +96,11 @@ int place_end_children(void);
 /*
  * Disk images and snapshots that are kept for virtual machines. image_list: the one that was used last first. Gives: *ret
  * (image_entries_free) and *ret_where, the folder that they are in. image_remove: by its whole name; -EBUSY: it is in use.
- * image_build: what a run with that preset needs, now instead of at its start; `step` (may be NULL) hears what is being done.
+ * image_build: what a run with that preset needs, now instead of at its start; `step` hears what is being done, `stopped` is
+ * asked ten times a second. -ECANCELED: it said so. Both may be NULL.
  */
 struct image_entry;
 int image_list(struct image_entry **ret, size_t *ret_count, char **ret_where, struct err *e);
 int image_remove(const char *name, struct err *e);
-int image_build(const char *preset, void (*step)(void *arg, const char *what), void *arg, struct err *e);
+int image_build(const char *preset, void (*step)(void *arg, const char *what), bool (*stopped)(void *arg),
+		void *arg, struct err *e);

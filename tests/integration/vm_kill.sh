@@ -80,7 +80,7 @@ is "$build_kills kills of who builds" "$bad" ''
 # ---- what a run says of a QEMU that is gone ----
 "$mine" run --json -p microvm --wall 60s -l python -c 'import time; print("here", flush=True); time.sleep(50)' >lost 2>errors </dev/null &
 front=$!
-recorded() { grep -qs '"here' "$HOME"/.local/state/belljar/runs/*.jsonl; }
+recorded() { grep -qs '"text":"here' "$HOME"/.local/state/belljar/runs/*.jsonl; }
 ok 'a run is under way' wait_until 30 recorded
 # shellcheck disable=SC2046 # one pid a word
 kill -KILL $(machines | tr -dc '0-9\n')
@@ -101,6 +101,15 @@ for signal in INT TERM; do
 	is "$signal: cancelled" "$(json 'o["verdict"]' given)" cancelled
 	ok "$signal: nothing is left" nothing_left
 	is "$signal: nor half a snapshot" "$(cached | grep -E 'snapshot|\.new')" ''
+
+	env --default-signal=INT "$mine" image build -p microvm >given 2>errors </dev/null &
+	front=$!
+	ok "$signal, image build: a snapshot is being made" wait_until 30 some_machine
+	kill -$signal $front
+	wait $front
+	is "$signal, image build: ended by it" $? $((128 + $(kill -l $signal)))
+	ok "$signal, image build: nothing is left" nothing_left
+	is "$signal, image build: nor half a snapshot" "$(cached | grep -E 'snapshot|\.new')" ''
 done
 like 'then a run goes as ever' "$(vm_run 9)" '^81 '
 is 'and all that lies in the cache is what is published' "$(cached)" "$published"

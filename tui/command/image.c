@@ -9,6 +9,7 @@
 #include "tui/options.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,12 +207,35 @@ static void step(void *arg, const char *what)
 	(void) fflush(stdout);
 }
 
+static volatile sig_atomic_t stop_signal;
+
+static void on_stop(int signo)
+{
+	stop_signal = signo;
+}
+
+static bool stopped(void *arg)
+{
+	(void) arg;
+	return stop_signal != 0;
+}
+
+/* What is half made is cleared away first; then we end by the signal, as whoever sent it expects. */
 static int build_main(const struct look *look, const struct image_words *said, char **names)
 {
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct err e;
 
 	(void) names;
-	if (image_build(said->preset ? said->preset : "microvm", step, (void *) look, &e) < 0)
+	for (size_t k = 0; k < ARRAY_LEN(signals); k++)
+		if (signal(signals[k], on_stop) == SIG_IGN) /* nohup(1) */
+			signal(signals[k], SIG_IGN);
+	int r = image_build(said->preset ? said->preset : "microvm", step, stopped, (void *) look, &e);
+	for (size_t k = 0; k < ARRAY_LEN(signals); k++)
+		signal(signals[k], SIG_DFL);
+	if (stop_signal)
+		(void) raise(stop_signal);
+	if (r < 0)
 		return look_refuse(look, &e);
 	printf("ready\n");
 	return STATUS_OK;
