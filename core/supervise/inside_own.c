@@ -73,7 +73,7 @@ static int code_write(struct supervisor *v, const struct inside_go *go, struct e
 	in->code_files = 0;
 	if (ahead && (!go->code || strcmp(go->code_path, CODE_AHEAD) != 0)) {
 		close_fd(&fd);
-		(void) unlinkat(v->inst.root_dirfd, CODE_AHEAD + 1, 0);
+		(void) unlinkat(v->inst.root_dirfd, &CODE_AHEAD[1], 0);
 	}
 	if (!go->code)
 		return 0;

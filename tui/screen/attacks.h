@@ -21,7 +21,7 @@ struct attacks {
 	struct manifest *manifest; /* NULL: it cannot be read, and why */
 	char *fault;
 	char **presets;
-	bool chosen; /* by a person: one that is not on this host is missed then */
+	bool chosen;        /* by a person: one that is not on this host is missed then */
 	struct cell *cells; /* attack-major, all of them, whichever were replayed last */
 	enum cell_state *states;
 	struct pick pick; /* of attacks */
