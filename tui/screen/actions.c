@@ -177,6 +177,10 @@ static void pause_run(struct app *app, const char *argument)
 		app_say(app, "Nothing runs.");
 		return;
 	}
+	if (!app->watch.started) {
+		app_warn(app, "Nothing runs yet that could stand still: the run is being made ready");
+		return;
+	}
 	int r = run_pause(app->run, !app->watch.paused);
 	if (r < 0) {
 		app_warn(app, "The run cannot be paused: %s", strerror(-r));
