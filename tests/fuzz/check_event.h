@@ -5,22 +5,14 @@
  */
 #pragma once
 
+#include "check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/base.h"
 #include "core/model/model.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(what)                                                                       \
-	do {                                                                              \
-		if (!(what)) {                                                            \
-			(void) fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what); \
-			abort();                                                          \
-		}                                                                         \
-	} while (0)
 
 static inline void check_printable(const struct buf *line, bool ascii)
 {

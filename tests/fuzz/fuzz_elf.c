@@ -3,14 +3,14 @@
  * Programs and libraries of folders that go into an image: what a file says that it needs lies within the
  * file, or is not believed.
  */
+#include "check.h"
+
 #include "core/backend/elf.h"
 
 #include "core/base/base.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

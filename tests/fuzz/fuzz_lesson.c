@@ -3,6 +3,8 @@
  * Lessons from anybody. Reading one must never crash or leak; what is taken keeps every promise that the screens rely
  * on; what is refused has said why, with the file's name.
  */
+#include "check.h"
+
 #include "core/base/base.h"
 #include "core/model/lesson.h"
 
@@ -10,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_step(const struct lesson_step *s)
 {

@@ -3,13 +3,13 @@
  * What is remembered of a machine, as the file may be found. Reading it must never crash; what is believed is within
  * bounds, fit to be shown, and comes back the same when it is written and read once more.
  */
+#include "check.h"
+
 #include "core/backend/machine.h"
 #include "core/base/base.h"
 
 #include <assert.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

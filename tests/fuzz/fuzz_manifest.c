@@ -3,6 +3,8 @@
  * Manifests from anybody. Reading one must never crash or leak; what is taken keeps every promise that the suite relies
  * on; what is refused has said why, with the file's name.
  */
+#include "check.h"
+
 #include "core/base/base.h"
 #include "core/model/manifest.h"
 
@@ -10,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_attack(const struct attack *a)
 {

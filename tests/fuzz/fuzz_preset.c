@@ -4,6 +4,8 @@
  * the rest is the file. It must never crash or leak; what is taken must be describable, equal to itself, and
  * without a fault in preset_check; what is refused must have said why.
  */
+#include "check.h"
+
 #include "core/base/base.h"
 #include "core/model/policy.h"
 
@@ -15,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[] = "/tmp/belljar-fuzz-XXXXXX";
 

@@ -3,6 +3,8 @@
  * What a QEMU may answer on its monitor: saving comes to an end whatever it says, and says well only where each step was
  * answered well.
  */
+#include "check.h"
+
 #include "core/backend/vm.h"
 
 #include "core/base/base.h"
@@ -12,8 +14,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define INPUT_MAX 8192 /* each answer that the save goes on costs a millisecond */
 

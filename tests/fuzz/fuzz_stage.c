@@ -4,6 +4,8 @@
  * touched, what is made there is plain files and folders, and no cap is crossed; also where links lie in that folder
  * already. The input begins with whether they do, and the two caps; the rest is the stream.
  */
+#include "check.h"
+
 #include "core/backend/stage.h"
 
 #include "core/base/base.h"
@@ -17,16 +19,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(what)                                                                       \
-	do {                                                                              \
-		if (!(what)) {                                                            \
-			(void) fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what); \
-			abort();                                                          \
-		}                                                                         \
-	} while (0)
 
 #define SECRET "untouched"
 

@@ -4,21 +4,13 @@
  * was cut. What is allowed out is written down here a second time, in other words than the scrubber's own
  * tables.
  */
+#include "check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/base.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(what)                                                                       \
-	do {                                                                              \
-		if (!(what)) {                                                            \
-			(void) fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what); \
-			abort();                                                          \
-		}                                                                         \
-	} while (0)
 
 struct told {
 	size_t count[TEXT_REMOVED_MAX], bytes[TEXT_REMOVED_MAX];

@@ -5,21 +5,13 @@
  *
  * The first byte of the input says how many more say which fields are asked for; the rest is the frame.
  */
+#include "check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/base.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(what)                                                                       \
-	do {                                                                              \
-		if (!(what)) {                                                            \
-			(void) fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what); \
-			abort();                                                          \
-		}                                                                         \
-	} while (0)
 
 static void check_within(const struct wire_in *r, const void *p, size_t len, size_t max, const uint8_t *frame)
 {
